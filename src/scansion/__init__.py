@@ -1,0 +1,1 @@
+"""Constrained decoding: every token of a language model keeps to a grammar."""
