@@ -1,0 +1,62 @@
+"""Loading llama.cpp quietly, and turning what it logs into sentences."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from types import ModuleType
+from typing import Any
+
+from scansion.errors import ModelError
+
+__all__ = ["clear_errors", "last_error", "llama_library"]
+
+_LOG_ERROR = 4  # GGML_LOG_LEVEL_ERROR in ggml.h
+_lock = threading.Lock()
+_errors: deque[str] = deque(maxlen=8)
+_library: ModuleType | None = None
+_callback: Any = None  # llama.cpp keeps only the pointer: the object must outlive it
+
+
+def llama_library() -> ModuleType:
+    """The module ``llama_cpp.llama_cpp`` (one function per function of llama.h), initialised once per process.
+
+    llama.cpp's log is kept instead of printed: its last error lines are what ``last_error`` returns.
+
+    Raises:
+        ModelError: llama-cpp-python is not installed, or its library does not load on this machine.
+    """
+    global _library, _callback
+    with _lock:
+        if _library is None:
+            try:
+                import llama_cpp.llama_cpp as library
+            except ImportError:
+                raise ModelError("running a model here needs llama-cpp-python: pip install 'scansion[local]'") from None
+            except (OSError, RuntimeError) as error:
+                raise ModelError(f"llama-cpp-python is installed but its library does not load: {error}") from None
+            _callback = library.llama_log_callback(_remember)
+            library.llama_log_set(_callback, None)
+            library.llama_backend_init()
+            _library = library
+        return _library
+
+
+def last_error() -> str:
+    """What llama.cpp complained about last, as half a sentence; empty where it said nothing."""
+    for line in reversed(_errors):
+        if "failed to load model" not in line:  # said by each caller on the way up; the cause is a line before
+            return line.rsplit("error loading model: ", 1)[-1].split("_reader: ", 1)[-1]
+    return ""
+
+
+def clear_errors() -> None:
+    """Forget earlier complaints, before a call whose own are wanted."""
+    _errors.clear()
+
+
+def _remember(level: int, text: bytes, _user_data: Any) -> None:
+    if level == _LOG_ERROR and text:
+        line = text.decode("utf-8", "replace").strip()
+        if line:
+            _errors.append(line)
