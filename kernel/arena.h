@@ -1,0 +1,98 @@
+// Append-only storage whose elements never move, so readers need no lock for what was published before.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "errors.h"
+
+namespace scansion {
+
+inline std::uint64_t mix(std::uint64_t x) {
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93ULL;
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93ULL;
+    x ^= x >> 32;
+    return x;
+}
+
+inline std::uint64_t combine(std::uint64_t seed, std::uint64_t value) { return mix(seed * 0x9e3779b97f4a7c15ULL + value); }
+
+template <class T, unsigned ChunkBits = 10, std::size_t MaxChunks = 1u << 14>
+class StableVector {
+  public:
+    static constexpr std::size_t chunk_size = std::size_t{1} << ChunkBits;
+    T& operator[](std::size_t i) { return chunks_[i >> ChunkBits][i & (chunk_size - 1)]; }
+    const T& operator[](std::size_t i) const { return chunks_[i >> ChunkBits][i & (chunk_size - 1)]; }
+    std::size_t size() const { return size_; }
+    T& push() {
+        if ((size_ & (chunk_size - 1)) == 0) {
+            std::size_t chunk = size_ >> ChunkBits;
+            if (chunk >= MaxChunks) throw LimitExceeded("arena", MaxChunks * chunk_size, "too many automaton states for one process");
+            if (!chunks_) chunks_ = std::make_unique<std::unique_ptr<T[]>[]>(MaxChunks);
+            chunks_[chunk] = std::make_unique<T[]>(chunk_size);
+        }
+        return (*this)[size_++];
+    }
+
+  private:
+    std::unique_ptr<std::unique_ptr<T[]>[]> chunks_;
+    std::size_t size_ = 0;
+};
+
+// Open-addressing map from a hash to an index; the caller compares contents through `equal(index)`.
+class IndexTable {
+  public:
+    static constexpr std::uint32_t none = 0xffffffffu;
+    template <class Equal>
+    std::uint32_t find(std::uint64_t hash, Equal equal) const {
+        if (slots_ == nullptr) return none;
+        std::uint32_t tag = static_cast<std::uint32_t>(hash >> 32);
+        for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
+            const Slot& slot = slots_[i];
+            if (slot.index == none) return none;
+            if (slot.tag == tag && equal(slot.index)) return slot.index;
+        }
+    }
+    void insert(std::uint64_t hash, std::uint32_t index) {
+        if (slots_ == nullptr || (count_ + 1) * 2 > mask_ + 1) grow();
+        place(hash, index);
+        ++count_;
+    }
+    void clear() {
+        slots_.reset();
+        mask_ = 0;
+        count_ = 0;
+    }
+    std::size_t bytes() const { return slots_ ? (mask_ + 1) * sizeof(Slot) : 0; }
+
+  private:
+    struct Slot {
+        std::uint32_t tag;
+        std::uint32_t index;
+        std::uint32_t low;
+    };
+    void place(std::uint64_t hash, std::uint32_t index) {
+        std::size_t i = hash & mask_;
+        while (slots_[i].index != none) i = (i + 1) & mask_;
+        slots_[i] = {static_cast<std::uint32_t>(hash >> 32), index, static_cast<std::uint32_t>(hash)};
+    }
+    void grow() {
+        std::size_t old_size = slots_ ? mask_ + 1 : 0;
+        auto old = std::move(slots_);
+        std::size_t size = old_size ? old_size * 2 : 64;
+        slots_ = std::make_unique<Slot[]>(size);
+        for (std::size_t i = 0; i < size; ++i) slots_[i].index = none;
+        mask_ = size - 1;
+        for (std::size_t i = 0; i < old_size; ++i)
+            if (old[i].index != none) place((static_cast<std::uint64_t>(old[i].tag) << 32) | old[i].low, old[i].index);
+    }
+    std::unique_ptr<Slot[]> slots_;
+    std::size_t mask_ = 0;
+    std::size_t count_ = 0;
+};
+
+}  // namespace scansion

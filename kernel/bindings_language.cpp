@@ -1,0 +1,234 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <unordered_map>
+
+#include "binding_support.h"
+
+namespace scansion {
+
+namespace {
+using Lock = std::lock_guard<std::recursive_mutex>;
+Languages& all() { return Languages::instance(); }
+
+std::vector<LangId> ids(nb::sequence parts) {
+    std::vector<LangId> out;
+    for (nb::handle p : parts) out.push_back(nb::cast<LanguageHandle>(p).id);
+    return out;
+}
+
+CodePoint checked(nb::handle value) {
+    long long c = nb::cast<long long>(value);
+    if (c < 0 || c > max_code_point) throw nb::value_error("a code point lies outside 0..0x10FFFF");
+    return static_cast<CodePoint>(c);
+}
+
+RangeSet range_set(nb::sequence ranges) {
+    RangeSet out;
+    for (nb::handle item : ranges) {
+        nb::tuple pair = nb::cast<nb::tuple>(item);
+        out.push_back({checked(pair[0]), checked(pair[1])});
+    }
+    return out;
+}
+
+Automaton automaton_data(nb::sequence transitions, nb::sequence accepting) {
+    Automaton a;
+    for (nb::handle row : transitions) {
+        auto& edges = a.edges.emplace_back();
+        for (nb::handle item : nb::cast<nb::sequence>(row)) {
+            nb::tuple t = nb::cast<nb::tuple>(item);
+            edges.push_back({checked(t[0]), checked(t[1]), nb::cast<std::uint32_t>(t[2])});
+        }
+    }
+    for (nb::handle flag : accepting) a.accepting.push_back(nb::cast<bool>(flag));
+    return a;
+}
+}  // namespace
+
+std::vector<CodePoint> code_points(nb::handle text) {
+    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a str is wanted");
+    Py_ssize_t n = PyUnicode_GET_LENGTH(text.ptr());
+    int kind = PyUnicode_KIND(text.ptr());
+    const void* data = PyUnicode_DATA(text.ptr());
+    std::vector<CodePoint> out(static_cast<std::size_t>(n));
+    for (Py_ssize_t i = 0; i < n; ++i) out[static_cast<std::size_t>(i)] = PyUnicode_READ(kind, data, i);
+    return out;
+}
+
+nb::object text_object(const std::vector<CodePoint>& text) {
+    PyObject* str = PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size()));
+    if (!str) throw nb::python_error();
+    return nb::steal(str);
+}
+
+nb::list language_structure(LangId root) {
+    Lock lock(all().mutex);
+    nb::list out;
+    std::unordered_map<LangId, std::size_t> place;
+    std::vector<LangId> stack{root};
+    while (!stack.empty()) {
+        LangId id = stack.back();
+        if (place.count(id)) {
+            stack.pop_back();
+            continue;
+        }
+        bool ready = true;
+        for (LangId c : all().children(id))
+            if (!place.count(c)) stack.push_back(c), ready = false;
+        if (!ready) continue;
+        stack.pop_back();
+        int op = static_cast<int>(all().op(id));
+        nb::list parts;
+        for (LangId c : all().children(id)) parts.append(place[c]);
+        switch (all().op(id)) {
+            case LangOp::char_class: {
+                nb::list ranges;
+                for (const Range& r : all().class_ranges(id)) ranges.append(nb::make_tuple(r.first, r.last));
+                out.append(nb::make_tuple(op, ranges));
+                break;
+            }
+            case LangOp::repeat:
+                out.append(nb::make_tuple(op, parts, all().field_b(id), all().field_c(id)));
+                break;
+            case LangOp::automaton: {
+                const Automaton& a = all().automaton_of(id);
+                nb::list rows, accepting;
+                for (std::size_t s = 0; s < a.edges.size(); ++s) {
+                    nb::list row;
+                    for (const auto& e : a.edges[s]) row.append(nb::make_tuple(e.first, e.last, e.target));
+                    rows.append(row);
+                    accepting.append(bool(a.accepting[s]));
+                }
+                out.append(nb::make_tuple(op, rows, accepting, all().field_b(id)));
+                break;
+            }
+            default:
+                out.append(nb::make_tuple(op, parts));
+        }
+        place[id] = nb::len(out) - 1;
+    }
+    return out;
+}
+
+LangId language_from_structure(nb::sequence entries) {
+    Lock lock(all().mutex);
+    std::vector<LangId> built;
+    for (nb::handle item : entries) {
+        nb::tuple t = nb::cast<nb::tuple>(item);
+        auto part = [&](std::size_t i) { return built.at(nb::cast<std::size_t>(nb::cast<nb::list>(t[1])[i])); };
+        auto parts = [&] {
+            std::vector<LangId> out;
+            for (nb::handle p : nb::cast<nb::list>(t[1])) out.push_back(built.at(nb::cast<std::size_t>(p)));
+            return out;
+        };
+        switch (static_cast<LangOp>(nb::cast<int>(t[0]))) {
+            case LangOp::nothing: built.push_back(Languages::nothing); break;
+            case LangOp::empty: built.push_back(Languages::empty); break;
+            case LangOp::char_class: built.push_back(all().char_class(range_set(nb::cast<nb::sequence>(t[1])))); break;
+            case LangOp::concat: built.push_back(all().concat(parts())); break;
+            case LangOp::union_: built.push_back(all().union_(parts())); break;
+            case LangOp::intersection: built.push_back(all().intersection(parts())); break;
+            case LangOp::complement: built.push_back(all().complement(part(0))); break;
+            case LangOp::repeat:
+                built.push_back(all().repeat(part(0), nb::cast<std::uint32_t>(t[2]), nb::cast<std::uint32_t>(t[3])));
+                break;
+            case LangOp::automaton:
+                built.push_back(all().automaton(automaton_data(nb::cast<nb::sequence>(t[1]), nb::cast<nb::sequence>(t[2])), nb::cast<std::uint32_t>(t[3])));
+                break;
+            default: throw Malformed("unknown language operation");
+        }
+    }
+    if (built.empty()) throw Malformed("an empty language structure");
+    return built.back();
+}
+
+void bind_language(nb::module_& m) {
+    using H = LanguageHandle;
+    nb::class_<H>(m, "Language", "A regular language over Unicode scalar values; see _kernel.pyi.")
+        .def_static("nothing", [] { return H{Languages::nothing}; })
+        .def_static("empty", [] { return H{Languages::empty}; })
+        .def_static("anything", [] { return H{Languages::anything}; })
+        .def_static("char_class", [](nb::sequence ranges) { Lock l(all().mutex); return H{all().char_class(range_set(ranges))}; }, nb::arg("ranges"))
+        .def_static("literal", [](nb::handle text) { Lock l(all().mutex); return H{all().literal(code_points(text))}; }, nb::arg("text"))
+        .def_static("literals", [](nb::sequence texts) {
+                std::vector<std::vector<CodePoint>> all_texts;
+                for (nb::handle t : texts) all_texts.push_back(code_points(t));
+                Lock l(all().mutex);
+                return H{all().literals(std::move(all_texts))};
+            }, nb::arg("texts"))
+        .def_static("concat", [](nb::sequence parts) { auto p = ids(parts); Lock l(all().mutex); return H{all().concat(p)}; }, nb::arg("parts"))
+        .def_static("union", [](nb::sequence parts) { auto p = ids(parts); Lock l(all().mutex); return H{all().union_(p)}; }, nb::arg("parts"))
+        .def_static("intersection", [](nb::sequence parts) { auto p = ids(parts); Lock l(all().mutex); return H{all().intersection(p)}; }, nb::arg("parts"))
+        .def_static("automaton", [](nb::sequence transitions, nb::sequence accepting, std::uint32_t start) {
+                Automaton a = automaton_data(transitions, accepting);
+                Lock l(all().mutex);
+                return H{all().automaton(std::move(a), start)};
+            }, nb::arg("transitions"), nb::arg("accepting"), nb::arg("start") = 0)
+        .def("complement", [](H h) { Lock l(all().mutex); return H{all().complement(h.id)}; })
+        .def("repeat", [](H h, std::uint32_t low, std::optional<std::uint32_t> high) {
+                if (high && *high < low) throw nb::value_error("repeat: high is below low");
+                Lock l(all().mutex);
+                return H{all().repeat(h.id, low, high ? *high : unbounded)};
+            }, nb::arg("low"), nb::arg("high").none() = nb::none())
+        .def("derivative", [](H h, nb::handle text) {
+                Lock l(all().mutex);
+                LangId id = h.id;
+                for (CodePoint c : code_points(text)) id = all().derivative(id, c);
+                return H{id};
+            }, nb::arg("text"))
+        .def("transitions", [](H h) {
+                Lock l(all().mutex);
+                nb::list out;
+                const DerivativeTable& table = all().derivatives(h.id);
+                for (std::size_t i = 0; i < table.targets.size(); ++i) {
+                    if (table.targets[i] == Languages::nothing) continue;
+                    CodePoint last = i + 1 < table.starts.size() ? table.starts[i + 1] - 1 : max_code_point;
+                    out.append(nb::make_tuple(table.starts[i], last, H{table.targets[i]}));
+                }
+                return out;
+            })
+        .def_prop_ro("id", [](H h) { return h.id; })
+        .def_prop_ro("nullable", [](H h) { Lock l(all().mutex); return all().nullable(h.id); })
+        .def_prop_ro("is_nothing", [](H h) { Lock l(all().mutex); return all().is_nothing(h.id); })
+        .def("matches", [](H h, nb::handle text) { Lock l(all().mutex); return all().matches(h.id, code_points(text)); }, nb::arg("text"))
+        .def("is_subset_of", [](H h, H o) { Lock l(all().mutex); return all().is_nothing(all().intersection({h.id, all().complement(o.id)})); }, nb::arg("other"))
+        .def("is_disjoint_from", [](H h, H o) { Lock l(all().mutex); return all().is_nothing(all().intersection({h.id, o.id})); }, nb::arg("other"))
+        .def("equivalent", [](H h, H o) {
+                Lock l(all().mutex);
+                return h.id == o.id || (all().is_nothing(all().intersection({h.id, all().complement(o.id)})) && all().is_nothing(all().intersection({o.id, all().complement(h.id)})));
+            }, nb::arg("other"))
+        .def("shortest", [](H h) -> nb::object {
+                Lock l(all().mutex);
+                auto text = all().shortest(h.id);
+                return text ? text_object(*text) : nb::none();
+            })
+        .def("count", [](H h, std::uint64_t limit) { Lock l(all().mutex); return all().count(h.id, limit); }, nb::arg("limit"))
+        .def("words", [](H h, std::size_t limit) -> nb::object {
+                Lock l(all().mutex);
+                auto words = all().words(h.id, limit);
+                if (!words) return nb::none();
+                nb::list out;
+                for (const auto& w : *words) out.append(text_object(w));
+                return out;
+            }, nb::arg("limit"))
+        .def("min_length", [](H h) -> std::optional<std::uint32_t> {
+                Lock l(all().mutex);
+                if (all().is_nothing(h.id)) return std::nullopt;
+                return all().min_length(h.id);
+            })
+        .def("max_length", [](H h) -> std::optional<std::uint32_t> {
+                Lock l(all().mutex);
+                if (all().is_nothing(h.id)) return std::nullopt;
+                return all().max_length(h.id);
+            })
+        .def("__eq__", [](H h, nb::handle other) { return nb::isinstance<H>(other) && nb::cast<H>(other).id == h.id; })
+        .def("__hash__", [](H h) { return static_cast<Py_ssize_t>(h.id); })
+        .def("__repr__", [](H h) { return "<Language " + std::to_string(h.id) + ">"; })
+        .def("__getstate__", [](H h) { return nb::make_tuple(language_structure(h.id)); })
+        .def("__setstate__", [](H& h, nb::tuple state) { new (&h) H{language_from_structure(nb::cast<nb::sequence>(state[0]))}; });
+}
+
+}  // namespace scansion

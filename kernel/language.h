@@ -1,0 +1,139 @@
+// Regular languages over Unicode scalar values: hash-consed expressions and their derivative automata.
+//
+// Brzozowski derivatives with the similarity rules of Owens, Reppy and Turon, "Regular-expression derivatives
+// re-examined" (2009). A derivative table maps intervals of code points to derivatives and is composed from the tables of the parts,
+// so a class of 700 ranges costs 700 merges, not 700 rewritings. Counted repetition is a node, never expanded.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "arena.h"
+
+namespace scansion {
+
+using LangId = std::uint32_t;
+using CodePoint = std::uint32_t;
+
+struct Range {
+    CodePoint first, last;
+    bool operator==(const Range&) const = default;
+};
+using RangeSet = std::vector<Range>;  // ascending, disjoint, not adjacent
+
+constexpr std::uint32_t unbounded = 0xffffffffu;
+constexpr CodePoint max_code_point = 0x10ffff;
+
+enum class LangOp : std::uint8_t { nothing, empty, char_class, concat, union_, intersection, complement, repeat, automaton };
+
+// Derivatives by interval: code points in [starts[i], starts[i+1]) lead to targets[i]; starts[0] is 0.
+struct DerivativeTable {
+    std::vector<CodePoint> starts;
+    std::vector<LangId> targets;
+    LangId at(CodePoint c) const;
+};
+
+struct AutomatonEdge {
+    CodePoint first, last;
+    std::uint32_t target;
+    bool operator==(const AutomatonEdge&) const = default;
+};
+struct Automaton {
+    std::vector<std::vector<AutomatonEdge>> edges;
+    std::vector<bool> accepting;
+    std::vector<std::uint32_t> min_length;  // `unbounded`: no accepting state is reachable
+};
+
+// Lengths of a language's words: `accepts[i]` for i < accepts.size(), then periodic with `period` from `periodic_from`.
+struct LengthSet {
+    std::vector<bool> accepts;
+    std::size_t periodic_from = 0;
+    std::size_t period = 0;  // 0: no word is longer than accepts.size() - 1
+    bool any_in(std::uint64_t low, std::uint64_t high) const;
+};
+
+class Languages {
+  public:
+    static Languages& instance();
+    std::recursive_mutex mutex;  // taken by every public member below
+
+    static constexpr LangId nothing = 0, empty = 1, anything = 2, any_char = 3;
+
+    LangId char_class(RangeSet ranges);
+    LangId literal(const std::vector<CodePoint>& text);
+    LangId literals(std::vector<std::vector<CodePoint>> texts);
+    LangId automaton(Automaton automaton, std::uint32_t start);
+    LangId concat(LangId a, LangId b);
+    LangId concat(const std::vector<LangId>& parts);
+    LangId union_(std::vector<LangId> parts);
+    LangId intersection(std::vector<LangId> parts);
+    LangId complement(LangId a);
+    LangId repeat(LangId body, std::uint32_t low, std::uint32_t high);
+
+    bool nullable(LangId a) const { return nodes_[a].nullable; }
+    const DerivativeTable& derivatives(LangId a);
+    LangId derivative(LangId a, CodePoint c) { return derivatives(a).at(c); }
+    bool is_nothing(LangId a);                // exact; LimitExceeded("language_states")
+    std::uint32_t min_length(LangId a);       // `unbounded` for the empty set
+    std::optional<std::uint32_t> max_length(LangId a);  // nullopt: unbounded; empty set: 0
+    std::uint64_t count(LangId a, std::uint64_t limit);
+    std::optional<std::vector<std::vector<CodePoint>>> words(LangId a, std::size_t limit);
+    std::optional<std::vector<CodePoint>> shortest(LangId a);
+    bool matches(LangId a, const std::vector<CodePoint>& text);
+
+    // `any_char{low,high}` exactly (anything is {0,unbounded}), as strings bounded in length are.
+    bool is_length_only(LangId a, std::uint32_t& low, std::uint32_t& high) const;
+
+    // Structure, for serialisation and for converters to other grammar languages.
+    LangOp op(LangId a) const { return nodes_[a].op; }
+    const RangeSet& class_ranges(LangId a) const { return classes_[nodes_[a].a]; }
+    const Automaton& automaton_of(LangId a) const { return automata_[nodes_[a].a]; }
+    std::uint32_t field_a(LangId a) const { return nodes_[a].a; }
+    std::uint32_t field_b(LangId a) const { return nodes_[a].b; }
+    std::uint32_t field_c(LangId a) const { return nodes_[a].c; }
+    std::vector<LangId> children(LangId a) const;
+    std::size_t size() const { return nodes_.size(); }
+
+    static constexpr std::size_t state_limit = 20000;
+    static constexpr std::size_t width_limit = 50000;
+
+  private:
+    Languages();
+    enum class Live : std::uint8_t { unknown, live, dead };
+    struct Node {
+        LangOp op = LangOp::nothing;
+        bool nullable = false;
+        bool plain = true;  // no intersection or complement inside: never empty unless `nothing`
+        Live live = Live::unknown;
+        std::uint32_t a = 0, b = 0, c = 0;  // see make_*; union_/intersection: children_[a .. a+b)
+        std::uint32_t min_length = unbounded - 1;  // unbounded - 1: not computed
+        std::unique_ptr<DerivativeTable> table;
+        std::unique_ptr<LengthSet> lengths;
+    };
+    LangId intern(LangOp op, std::uint32_t a, std::uint32_t b, std::uint32_t c, bool nullable, bool plain);
+    LangId intern_list(LangOp op, const std::vector<LangId>& parts);
+    std::uint32_t class_id(RangeSet ranges);
+    std::unique_ptr<DerivativeTable> compute_table(LangId a);
+    bool find_live(LangId a);
+    std::uint32_t search_min_length(LangId a);
+    const LengthSet& lengths(LangId a);
+    // Splits an intersection into what is not `any_char{low,high}` and those bounds; false where there are none.
+    bool split_length(LangId a, LangId& rest, std::uint32_t& low, std::uint32_t& high);
+
+    StableVector<Node> nodes_;
+    std::vector<LangId> children_;
+    IndexTable node_table_;
+    std::vector<RangeSet> classes_;
+    IndexTable class_table_;
+    std::vector<Automaton> automata_;
+    std::unordered_multimap<std::uint64_t, std::uint32_t> automaton_hashes_;
+};
+
+RangeSet normalise(RangeSet ranges);
+RangeSet union_ranges(const RangeSet& a, const RangeSet& b);
+RangeSet intersect_ranges(const RangeSet& a, const RangeSet& b);
+
+}  // namespace scansion
