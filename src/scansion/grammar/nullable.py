@@ -1,0 +1,110 @@
+"""Rules and expressions that match the empty text, and the same without it."""
+
+from __future__ import annotations
+
+from scansion._kernel import Language
+from scansion.grammar.graph import least_fixpoint
+from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, choice, repeat, seq
+
+__all__ = ["Nonempty", "is_nullable", "nullable_rules", "repeat_nonempty_bodies"]
+
+
+def is_nullable(expression: Expression, nullable: set[str]) -> bool:
+    """Whether an expression matches the empty text, given the rules that do."""
+    if isinstance(expression, Call):
+        return expression.rule in nullable
+    if isinstance(expression, (Text, Terminal)):
+        return expression.language.nullable
+    if isinstance(expression, Seq):
+        return all(is_nullable(part, nullable) for part in expression.parts)
+    if isinstance(expression, Choice):
+        return any(is_nullable(part, nullable) for part in expression.parts)
+    if isinstance(expression, Repeat):
+        return expression.low == 0 or is_nullable(expression.body, nullable)
+    return False
+
+
+def nullable_rules(rules: Rules) -> set[str]:
+    """The rules that match the empty text."""
+    return least_fixpoint(rules.rules, is_nullable)
+
+
+class Nonempty:
+    """Writes, for an expression, one that matches the same texts but not the empty one.
+
+    Rules it needs in that form are added to ``bodies`` under new names by ``finish``.
+    """
+
+    def __init__(self, bodies: dict[str, Expression], nullable: set[str]) -> None:
+        self.bodies = bodies
+        self.nullable = nullable
+        self._names: dict[str, str] = {}
+        self._todo: list[str] = []
+        self._texts: dict[Language, Expression] = {}
+        self._some = Language.concat([Language.char_class([(0, 0xD7FF), (0xE000, 0x10FFFF)]), Language.anything()])
+
+    def of(self, expression: Expression) -> Expression:
+        """The expression without the empty text."""
+        if not is_nullable(expression, self.nullable):
+            return expression
+        if isinstance(expression, Call):
+            return Call(self._rule(expression.rule))
+        if isinstance(expression, (Text, Terminal)):
+            return self._text(expression.language)
+        if isinstance(expression, Choice):
+            return choice([part for part in map(self.of, expression.parts) if part != NOTHING])
+        if isinstance(expression, Repeat):
+            if is_nullable(expression.body, self.nullable):
+                body = self.of(expression.body)
+                return NOTHING if body == NOTHING else repeat(body, 1, expression.high)
+            return repeat(expression.body, 1, expression.high)
+        if isinstance(expression, Seq):
+            # The first part that is not empty is the first, the second, ...: all before it are empty.
+            ways = [(self.of(part), expression.parts[index + 1 :]) for index, part in enumerate(expression.parts)]
+            return choice([seq([first, *rest]) for first, rest in ways if first != NOTHING])
+        return expression
+
+    def finish(self) -> None:
+        """Write the bodies of the rules ``of`` has asked for."""
+        while self._todo:
+            name = self._todo.pop()
+            self.bodies[self._names[name]] = self.of(self.bodies[name])
+
+    def _rule(self, name: str) -> str:
+        if name not in self._names:
+            self._names[name] = f"{name}~some"
+            self._todo.append(name)
+        return self._names[name]
+
+    def _text(self, language: Language) -> Expression:
+        known = self._texts.get(language)
+        if known is None:
+            some = Language.intersection([language, self._some])
+            known = self._texts[language] = NOTHING if some.is_nothing else Text(some)
+        return known
+
+
+def repeat_nonempty_bodies(rules: Rules) -> Rules:
+    """Repetitions of what may be empty become repetitions of what is not: the same texts, and no turn without progress."""
+    nullable = nullable_rules(rules)
+    bodies = dict(rules.rules)
+    nonempty = Nonempty(bodies, nullable)
+    for name in rules.rules:
+        bodies[name] = _rewrite(bodies[name], nonempty)
+    nonempty.finish()
+    # The bodies just written may repeat nullable things too: they are copies of bodies already rewritten, so they do not.
+    return Rules(rules.start, bodies, rules.ignore, rules.positions)
+
+
+def _rewrite(expression: Expression, nonempty: Nonempty) -> Expression:
+    if isinstance(expression, Seq):
+        return seq([_rewrite(part, nonempty) for part in expression.parts])
+    if isinstance(expression, Choice):
+        return choice([_rewrite(part, nonempty) for part in expression.parts])
+    if isinstance(expression, Repeat):
+        body = _rewrite(expression.body, nonempty)
+        if not is_nullable(body, nonempty.nullable):
+            return repeat(body, expression.low, expression.high)
+        some = nonempty.of(body)
+        return EMPTY if some == NOTHING else repeat(some, 0, expression.high)
+    return expression

@@ -1,0 +1,151 @@
+"""Literals and classes of GBNF: what their spelling stands for.
+
+Follows ``parse_char`` and ``parse_sequence`` of llama.cpp's ``src/llama-grammar.cpp``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scansion._kernel import Language
+from scansion.grammar.nodes import EMPTY, Expression, Text, Tokens
+from scansion.languages.source import Source
+
+__all__ = ["NEVER", "any_character", "character_class", "literal"]
+
+# A token no vocabulary has: in llama.cpp's way of matching, a place that nothing passes but that can be waited at.
+NEVER = Tokens(((2**31 - 1, 2**31 - 1),))
+
+_SURROGATES = (0xD800, 0xDFFF)
+_LAST = 0x10FFFF
+_SIMPLE = {"t": 9, "r": 13, "n": 10, "\\": 92, '"': 34, "[": 91, "]": 93, "-": 45}
+_HEX_LENGTH = {"x": 2, "u": 4, "U": 8}
+_HEX = re.compile(r"[0-9a-fA-F]*")
+_PLAIN_CLASS = re.compile(r"\[[^\^\\\-][^\\\-]*\]")
+
+
+def literal(source: Source, start: int, spelling: str, llama_cpp: bool) -> Expression:
+    """The text of ``"..."``, quotes included in ``spelling``."""
+    if "\\" not in spelling:
+        text = spelling[1:-1]
+        return Text(Language.literal(text)) if text else EMPTY
+    characters: list[str] = []
+    offset, end = 1, len(spelling) - 1
+    while offset < end:
+        code, offset = _character(source, start, spelling, offset, llama_cpp)
+        if not _matchable(code, llama_cpp):
+            return NEVER  # only under llama.cpp's rules: otherwise _character has refused it
+        characters.append(chr(code))
+    return Text(Language.literal("".join(characters)))
+
+
+def character_class(source: Source, start: int, spelling: str, llama_cpp: bool) -> Expression:
+    """The characters of ``[...]`` or ``[^...]``, brackets included in ``spelling``."""
+    negated = spelling.startswith("[^")
+    offset, end = 2 if negated else 1, len(spelling) - 1
+    if offset == end:
+        if llama_cpp:
+            return EMPTY  # no element is added to the rule at all
+        raise source.error(start, f"the class {spelling} is empty", construct="class", hint="write [\\]] for a bracket and . for any character")
+    ranges: list[tuple[int, int]] = []
+    if _PLAIN_CLASS.fullmatch(spelling):
+        ranges = [(ord(character), ord(character)) for character in spelling[1:-1]]
+        offset = end
+    while offset < end:
+        first, after = _character(source, start, spelling, offset, llama_cpp)
+        last = first
+        if spelling[after] == "-" and after + 1 < end:
+            last, after = _character(source, start, spelling, after + 1, llama_cpp)
+            if last < first and not llama_cpp:
+                raise source.error(
+                    start + offset, f"the range {spelling[offset:after]} runs backwards", construct="class", hint="write a hyphen as \\-"
+                )
+        ranges.append((first, last))
+        offset = after
+    ranges = _kept(ranges)
+    if llama_cpp:
+        # A zero byte ends a token's text there, so that no class, negated or not, ever sees one.
+        language = _complement([*ranges, (0, 0)]) if negated else Language.char_class([r for r in _without_zero(ranges)])
+    else:
+        language = _complement(ranges) if negated else Language.char_class(ranges)
+    if language.is_nothing:
+        if llama_cpp:
+            return NEVER
+        raise source.error(start, f"the class {spelling[:60]} matches no character", construct="class")
+    return Text(language)
+
+
+def any_character(llama_cpp: bool) -> Expression:
+    """``.``: any character, line ends included."""
+    return Text(_complement([(0, 0)] if llama_cpp else []))
+
+
+def _complement(ranges: list[tuple[int, int]]) -> Language:
+    """Every scalar value outside the ranges."""
+    kept: list[tuple[int, int]] = []
+    following = 0
+    for first, last in sorted([*ranges, _SURROGATES]):
+        if first > following:
+            kept.append((following, first - 1))
+        following = max(following, last + 1)
+    if following <= _LAST:
+        kept.append((following, _LAST))
+    return Language.char_class(kept)
+
+
+def _kept(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges without surrogates, what is past the last code point, and what runs backwards."""
+    kept: list[tuple[int, int]] = []
+    for first, last in ranges:
+        last = min(last, _LAST)
+        low, high = _SURROGATES
+        if last < low or first > high:
+            pieces = [(first, last)]
+        else:
+            pieces = [(first, low - 1), (high + 1, last)]
+        kept += [piece for piece in pieces if piece[0] <= piece[1]]
+    return kept
+
+
+def _without_zero(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [(max(first, 1), last) for first, last in ranges if last >= 1]
+
+
+def _matchable(code: int, llama_cpp: bool) -> bool:
+    if llama_cpp and code == 0:
+        return False
+    return code <= _LAST and not _SURROGATES[0] <= code <= _SURROGATES[1]
+
+
+def _character(source: Source, start: int, spelling: str, offset: int, llama_cpp: bool) -> tuple[int, int]:
+    """The code point written at ``offset`` of ``spelling`` and the offset after it."""
+    character = spelling[offset]
+    if character != "\\":
+        return ord(character), offset + 1
+    sign = spelling[offset + 1]
+    simple = _SIMPLE.get(sign)
+    if simple is not None:
+        return simple, offset + 2
+    length = _HEX_LENGTH.get(sign)
+    if length is None:
+        raise source.error(
+            start + offset,
+            f"\\{sign} is no escape",
+            construct="escape",
+            hint='the escapes are \\n \\r \\t \\\\ \\" \\[ \\] \\- \\xHH \\uHHHH \\UHHHHHHHH',
+        )
+    match = _HEX.match(spelling, offset + 2, offset + 2 + length)
+    digits = match.group() if match else ""
+    if len(digits) < length:
+        raise source.error(
+            start + offset, f"expected {length} hexadecimal digits after \\{sign}, found {len(digits)}", construct="escape"
+        )
+    code = int(digits, 16)
+    if not llama_cpp and not _matchable(code, False):
+        raise source.error(
+            start + offset,
+            f"\\{sign}{digits} is not a character",
+            construct="escape",
+            hint="characters outside the basic plane are written \\U0001F600, not as two surrogates",
+        )
+    return code, offset + 2 + length
