@@ -58,7 +58,7 @@ class LanguageModel(Protocol):
         """The most tokens one sequence can hold."""
 
     @property
-    def lock(self) -> threading.RLock: ...  # type: ignore[valid-type]
+    def lock(self) -> threading.RLock: ...
 
     @property
     def costs(self) -> ForwardCosts:

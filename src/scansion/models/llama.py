@@ -237,8 +237,8 @@ class LlamaModel:
             try:
                 logits = self._batch.run(self._context, rows, len(feeds), self.vocabulary_size)
             except ModelError:
-                for feed in feeds:  # part of the batch may have been stored
-                    feed.sequence.truncate(len(feed.sequence.tokens))
+                for row in rows:  # part of the batch may have been stored
+                    self._forget(row.sequence, len(self._slots[row.sequence].tokens))
                 raise
             self.costs.record(len(rows), perf_counter() - started)
             for feed in feeds:
@@ -292,6 +292,8 @@ class LlamaSequence:
 
     def truncate(self, length: int) -> None:
         with self.model.lock:
+            if length >= len(self._tokens):
+                return  # nothing was stored past it
             if self.model._forget(self.number, length):
                 del self._tokens[length:]
                 return

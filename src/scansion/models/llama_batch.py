@@ -95,7 +95,8 @@ class Batch:
         start = ctypes.cast(self._api.llama_get_logits(context), ctypes.c_void_p).value
         if not start:
             raise ModelError("llama.cpp returned no logits")
-        return np.frombuffer((ctypes.c_float * (total * width)).from_address(start), np.float32).reshape(total, width)
+        logits: NDArray[np.float32] = np.ctypeslib.as_array((ctypes.c_float * (total * width)).from_address(start)).reshape(total, width)
+        return logits
 
 
 def _pointer(array: NDArray[Any], kind: Any) -> Any:

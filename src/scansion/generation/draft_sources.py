@@ -1,0 +1,145 @@
+"""Where draft tokens come from: spans the grammar leaves no choice about, and text that was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from scansion.models.base import LanguageModel
+
+__all__ = ["ForcedSpans", "PromptLookup", "SpanSource", "whole_characters"]
+
+_SEAM_TOKENS = 8
+"""How many tokens before a forced span are tokenized again with it, to see where the tokenizer would cut."""
+_LONGEST_MATCH = 4
+_SHORTEST_MATCH = 2
+
+
+class SpanSource(Protocol):
+    """What knows which bytes must come: a ``Matcher``, or a tracker of one."""
+
+    def forced_bytes(self, limit: int = 4096) -> bytes: ...
+
+    def forced_token(self) -> int | None: ...
+
+
+class ForcedSpans:
+    """Turns forced bytes into the tokens the model's tokenizer would write them with."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._vocabulary = model.vocabulary
+
+    def propose(self, span: SpanSource, before: Sequence[int], limit: int) -> list[int]:
+        """Tokens of the forced span, at most ``limit``.
+
+        Args:
+            span: what is forced.
+            before: the tokens of the answer so far; the last few decide how the span is cut.
+            limit: the most tokens wanted.
+
+        The last token is a guess where the span ends inside a token: what follows may be written with it.
+        """
+        token = span.forced_token()
+        if token is not None:
+            return [token]
+        forced = whole_characters(span.forced_bytes(limit * 16))
+        if not forced:
+            return []
+        return self._cut(forced, before)[:limit]
+
+    def _cut(self, forced: bytes, before: Sequence[int]) -> list[int]:
+        seam: list[bytes] = []
+        for token in reversed(before[-_SEAM_TOKENS:]):
+            piece = self._vocabulary.token_bytes(token)
+            if piece is None:
+                break  # a special token: nothing is ever joined across it
+            seam.append(piece)
+        head = b"".join(reversed(seam))
+        start = _first_character(head)
+        tokens = self._after(head[start:], forced)
+        if tokens is None and head:
+            # The tokenizer would have joined the seam, but the model wrote it apart: the span is cut on its own.
+            tokens = self._after(b"", forced)
+        if tokens is None:
+            tokens = self._vocabulary.tokenize_greedy(forced)
+        return tokens or []
+
+    def _after(self, head: bytes, forced: bytes) -> list[int] | None:
+        """The tokens of ``head + forced`` that make up ``forced``; None where no token ends between the two."""
+        tokens = self._model.tokenize(head + forced)
+        position = 0
+        for index, token in enumerate(tokens):
+            if position == len(head):
+                return tokens[index:] if self._spells(tokens[index:], forced) else None
+            piece = self._vocabulary.token_bytes(token)
+            if piece is None:
+                return None
+            position += len(piece)
+            if position > len(head):
+                return None
+        return None
+
+    def _spells(self, tokens: Sequence[int], text: bytes) -> bool:
+        # Tokenizers that put a space before every text would otherwise slip one in.
+        pieces = [self._vocabulary.token_bytes(token) for token in tokens]
+        return None not in pieces and b"".join(piece or b"" for piece in pieces) == text
+
+
+class PromptLookup:
+    """Drafts by looking where the last tokens stood before, in prompt and answer, and going on as the text did there.
+
+    (Prompt lookup decoding, Saxena 2023.) An index from the last tokens to where they ended keeps it constant time.
+    """
+
+    name = "ngram"
+
+    def __init__(self, tokens: Sequence[int]) -> None:
+        self._tokens: list[int] = []
+        self._ends: dict[tuple[int, ...], int] = {}
+        for token in tokens:
+            self.append(token)
+
+    def append(self, token: int) -> None:
+        """The text goes on with ``token``."""
+        # The gram that ends right before the token is entered now, so a lookup never finds the end of the text itself.
+        tokens = self._tokens
+        for length in range(_SHORTEST_MATCH, _LONGEST_MATCH + 1):
+            if len(tokens) >= length:
+                self._ends[tuple(tokens[-length:])] = len(tokens)
+        tokens.append(token)
+
+    def propose(self, ahead: Sequence[int], limit: int) -> list[int]:
+        """What followed the last time the text had these last tokens.
+
+        Args:
+            ahead: tokens already drafted after the text.
+            limit: the most tokens wanted.
+        """
+        tail = self._tokens[-_LONGEST_MATCH:] + list(ahead)
+        for length in range(min(_LONGEST_MATCH, len(tail)), _SHORTEST_MATCH - 1, -1):
+            end = self._ends.get(tuple(tail[-length:]))
+            if end is not None:
+                return self._tokens[end : end + limit]
+        return []
+
+
+def whole_characters(data: bytes) -> bytes:
+    """``data`` without an unfinished UTF-8 sequence at its end."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte < 0x80:
+            return data
+        if byte >= 0xC0:
+            need = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return data if back >= need else data[:-back]
+    return data
+
+
+def _first_character(data: bytes) -> int:
+    """Where the first whole character of ``data`` starts."""
+    start = 0
+    while start < len(data) and 0x80 <= data[start] < 0xC0:
+        start += 1
+    return start

@@ -1,0 +1,91 @@
+"""Driving runs over a model: one, or several whose forward passes go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from scansion.generation.events import Completion, Delta
+from scansion.generation.options import GenerationOptions
+from scansion.generation.run import Run
+from scansion.models.base import LanguageModel
+
+if TYPE_CHECKING:
+    from scansion.matching import Constraint
+
+__all__ = ["AnswerStream", "step"]
+
+
+def step(model: LanguageModel, runs: Sequence[Run]) -> list[Delta]:
+    """One forward pass for all runs that are not finished, and what each makes of it.
+
+    Continuous batching is calling this again and again while runs are added and taken away in between.
+
+    Args:
+        model: the model all runs were made for.
+        runs: finished ones are left alone.
+
+    Returns:
+        One delta for each run, in order; empty for those that were finished before.
+    """
+    active = [(index, run) for index, run in enumerate(runs) if not run.finished]
+    deltas = [Delta() for _ in runs]
+    if active:
+        with model.lock:  # logits are views that another thread's forward would overwrite
+            feeds = [run.feed() for _, run in active]
+            for (index, run), logits in zip(active, model.forward(feeds), strict=True):
+                deltas[index] = run.take(logits)
+    return deltas
+
+
+class AnswerStream(Iterator[Delta]):
+    """An answer as it is written. Iterate for its deltas; ``completion`` holds the whole, also after an interruption.
+
+        with generate(model, prompt, grammar=grammar, stream=True) as stream:
+            for delta in stream:
+                print(delta.content, end="", flush=True)
+        print(stream.completion.stats.line())
+
+    Leaving the ``with`` block (or ``close``) frees the model's place at once.
+    """
+
+    def __init__(self, model: LanguageModel, prompt: str, constraint: Constraint | None, options: GenerationOptions) -> None:
+        self._model = model
+        self._run = Run(model, prompt, constraint, options)
+        self._opened = False
+        self._closed = False
+
+    def __next__(self) -> Delta:
+        if not self._opened:
+            self._opened = True
+            opening = self._run.opening()
+            if opening.content:
+                return opening
+        while not self._closed and not self._run.finished:
+            try:
+                (delta,) = step(self._model, [self._run])
+            except BaseException:
+                self.close()
+                raise
+            if delta.content or delta.reasoning or delta.tokens:
+                return delta
+        self.close()
+        raise StopIteration
+
+    @property
+    def completion(self) -> Completion:
+        """The answer as far as it has come."""
+        return self._run.completion()
+
+    def close(self) -> None:
+        """Stop here. What has come so far stays in ``completion``."""
+        if not self._closed:
+            self._closed = True
+            self._run.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()

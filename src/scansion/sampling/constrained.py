@@ -1,0 +1,121 @@
+"""The draw comes first; only a refused one pays for a whole mask.
+
+Most tokens a model draws under a grammar it was prompted for are legal, and checking one token is far cheaper than
+computing which of all tokens are. So: draw, check the one token, and only where it is refused compute the mask and draw
+again from the same generator (the order in which llama.cpp's server draws). The distribution this gives is p(t) for a
+legal t drawn at once plus (1 - p(legal)) times the masked distribution: more weight on likely tokens than mask-first
+sampling gives where truncating samplers are on, the same without them up to that mixture.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scansion.errors import ScansionError
+from scansion.sampling.chain import Drawer
+
+__all__ = ["ConstrainedDraws", "Constraining", "DeadEndError"]
+
+_NEVER = np.float32(-np.inf)
+_MAX_REDRAWS = 24
+
+
+class DeadEndError(ScansionError):
+    """A constraint left no token at all: a fault in Scansion or in a custom constraint, never in a grammar.
+
+    Grammars are checked to be satisfiable before the first token, and a state that no token can leave is refused where
+    it would be entered."""
+
+
+class Constraining(Protocol):
+    """What can refuse tokens: a ``Matcher``, or something around one."""
+
+    def accept(self, token_id: int) -> bool:
+        """Take the token, or return False and change nothing."""
+
+    def fill_bitmask(self, mask: NDArray[np.int32], row: int = 0) -> None:
+        """Set bit ``id % 32`` of word ``id // 32`` of a row for every token that may be accepted.
+
+        May promise too much: a token that ``accept`` then refuses is drawn again without it."""
+
+    def way_out(self) -> int | None:
+        """A token that is certainly accepted, for the case that all draws were refused; None where nothing is known."""
+
+
+class ConstrainedDraws:
+    """Draws tokens under a constraint and counts what that cost.
+
+    Attributes:
+        draws: tokens drawn.
+        redraws: how many of them paid for a mask.
+        seconds: time spent on the constraint for each token: check, and where needed mask and its application.
+        friction: where asked for, the probability (of the model's own distribution, at temperature 1) that the
+            constraint took away at each token.
+    """
+
+    def __init__(self, drawer: Drawer, vocabulary_size: int, *, measure_friction: bool = False) -> None:
+        self.drawer = drawer
+        self.draws = 0
+        self.redraws = 0
+        self.seconds: list[float] = []
+        self.friction: list[float] = []
+        self._measure_friction = measure_friction
+        self._size = vocabulary_size
+        self._mask = np.zeros((1, (vocabulary_size + 31) // 32), np.int32)
+
+    def draw(self, logits: NDArray[np.float32], constraint: Constraining | None) -> int:
+        """The next token, accepted by the constraint and by the samplers. ``logits`` may be changed.
+
+        Raises:
+            DeadEndError: the constraint allows nothing.
+        """
+        self.draws += 1
+        drawer = self.drawer
+        if self._measure_friction:
+            self.friction.append(self._removed_probability(logits, constraint) if constraint is not None else 0.0)
+        token = drawer.draw(logits)
+        if constraint is not None:
+            started = perf_counter()
+            accepted = constraint.accept(token)
+            spent = perf_counter() - started
+            if not accepted:
+                self.redraws += 1
+                token, spent_again = self._redraw(logits, constraint, token)
+                spent += spent_again
+            self.seconds.append(spent)
+        drawer.accept(token)
+        return token
+
+    def _redraw(self, logits: NDArray[np.float32], constraint: Constraining, refused: int) -> tuple[int, float]:
+        started = perf_counter()
+        allowed = self._allowed(constraint)
+        allowed[refused] = False
+        np.copyto(logits, _NEVER, where=~allowed)
+        spent = perf_counter() - started
+        for _ in range(_MAX_REDRAWS):
+            token = self.drawer.draw(logits)
+            if logits[token] == _NEVER:
+                break  # nothing is left
+            started = perf_counter()
+            accepted = constraint.accept(token)
+            spent += perf_counter() - started
+            if accepted:
+                return token, spent
+            # Drawing without replacement until one fits leaves the fitting tokens their proportions.
+            logits[token] = _NEVER
+        way_out = constraint.way_out()
+        if way_out is None or not constraint.accept(way_out):
+            raise DeadEndError(f"the constraint allows no token here ({int(allowed.sum())} in its mask): please report the grammar")
+        return way_out, spent
+
+    def _allowed(self, constraint: Constraining) -> NDArray[np.bool_]:
+        constraint.fill_bitmask(self._mask, 0)
+        return np.unpackbits(self._mask[0].view(np.uint8), bitorder="little", count=self._size).view(np.bool_)
+
+    def _removed_probability(self, logits: NDArray[np.float32], constraint: Constraining) -> float:
+        weights = np.exp(logits.astype(np.float64) - float(logits.max()))
+        return float(weights[~self._allowed(constraint)].sum() / weights.sum())
