@@ -15,6 +15,9 @@ STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 KERNEL_BUILD := build/kernel
 SANITIZE_BUILD := build/sanitize
+SANITIZE_TESTS := $(wildcard tests/kernel tests/matching tests/vocabulary tests/program tests/oracles)
+# `make test TESTS=tests/matching` runs a part.
+TESTS ?= tests
 EXT_SUFFIX = $(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
@@ -66,6 +69,39 @@ kernel: $(STAMPS)/package
 	@cmp -s $(KERNEL_BUILD)/_kernel$(EXT_SUFFIX) src/scansion/_kernel$(EXT_SUFFIX) || ( \
 		cp $(KERNEL_BUILD)/_kernel$(EXT_SUFFIX) src/scansion/_kernel.tmp && \
 		mv src/scansion/_kernel.tmp src/scansion/_kernel$(EXT_SUFFIX) )
+
+# --- checks -------------------------------------------------------------------------------------------------------
+
+demo: $(STAMPS)/local kernel
+	@$(BIN)/scansion demo
+
+test: $(STAMPS)/dev $(STAMPS)/local kernel
+	@$(BIN)/python -m pytest $(TESTS)
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+oracle: $(STAMPS)/dev $(STAMPS)/local kernel
+	@$(BIN)/python -m pytest tests/oracles --long
+
+bench: $(STAMPS)/bench $(STAMPS)/local kernel
+	@for program in benchmarks/*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+
+# The kernel's own C++ tests, then the Python tests of the kernel and of what sits on it, against an instrumented build.
+# libstdc++ is preloaded too: AddressSanitizer must see its __cxa_throw before Python loads an extension that throws.
+sanitize: $(STAMPS)/dev
+	$(BIN)/cmake -S . -B $(SANITIZE_BUILD)/tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DSCANSION_SANITIZE=ON -DSCANSION_TESTS=ON
+	$(BIN)/cmake --build $(SANITIZE_BUILD)/tests --parallel $(JOBS)
+	$(BIN)/ctest --test-dir $(SANITIZE_BUILD)/tests --output-on-failure
+	$(BIN)/cmake -S . -B $(SANITIZE_BUILD)/extension -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+		-DPython_EXECUTABLE=$(abspath $(BIN)/python) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSCANSION_SANITIZE=ON
+	$(BIN)/cmake --build $(SANITIZE_BUILD)/extension --parallel $(JOBS)
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(BIN)/python -m pytest --kernel $(SANITIZE_BUILD)/extension/_kernel$(EXT_SUFFIX) -m "not model and not slow" $(SANITIZE_TESTS)
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/scansion/_kernel*.so
