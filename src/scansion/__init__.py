@@ -9,6 +9,11 @@
     scansion.apply_bitmask(logits, mask)
     matcher.accept(token_id)
 
+or, with a model in this process (the extra ``local``):
+
+    model = scansion.load_model()                             # SmolLM2-135M-Instruct, or the path of a GGUF file
+    scansion.generate(model, "Name a town.", grammar=grammar).content
+
 Everything is imported on first use: ``import scansion`` itself loads neither numpy nor the kernel.
 """
 
@@ -28,17 +33,32 @@ from scansion.errors import (
 )
 
 if TYPE_CHECKING:
+    from scansion.generation import (
+        Completion,
+        Delta,
+        GenerationOptions,
+        aextract,
+        agenerate,
+        astream,
+        extract,
+        generate,
+        generate_many,
+    )
     from scansion.grammar import Grammar
     from scansion.matching import Constraint, Expectation, Explanation, Matcher, allocate_bitmask, apply_bitmask, fill_bitmasks
+    from scansion.models import load_model
     from scansion.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Completion",
     "Constraint",
     "ContextError",
+    "Delta",
     "Expectation",
     "Explanation",
+    "GenerationOptions",
     "Grammar",
     "GrammarError",
     "LimitError",
@@ -51,21 +71,38 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "__version__",
+    "aextract",
+    "agenerate",
     "allocate_bitmask",
     "apply_bitmask",
+    "astream",
+    "extract",
     "fill_bitmasks",
+    "generate",
+    "generate_many",
+    "load_model",
 ]
 
 _HOMES = {
+    "Completion": "scansion.generation",
     "Constraint": "scansion.matching",
+    "Delta": "scansion.generation",
     "Expectation": "scansion.matching",
     "Explanation": "scansion.matching",
+    "GenerationOptions": "scansion.generation",
     "Grammar": "scansion.grammar",
     "Matcher": "scansion.matching",
     "Vocabulary": "scansion.vocabulary",
+    "aextract": "scansion.generation",
+    "agenerate": "scansion.generation",
     "allocate_bitmask": "scansion.matching",
     "apply_bitmask": "scansion.matching",
+    "astream": "scansion.generation",
+    "extract": "scansion.generation",
     "fill_bitmasks": "scansion.matching",
+    "generate": "scansion.generation",
+    "generate_many": "scansion.generation",
+    "load_model": "scansion.models",
 }
 
 
