@@ -1,0 +1,238 @@
+"""The public ``Grammar``: what a model may write, before a vocabulary is known."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from scansion.errors import GrammarError
+from scansion.program import ProgramData
+
+if TYPE_CHECKING:
+    from scansion.grammar.nodes import JsonValue, Rules
+    from scansion.matching import Constraint
+    from scansion.program import ProgramBuilder
+    from scansion.vocabulary import Vocabulary
+
+__all__ = ["Grammar"]
+
+CACHED_GRAMMARS = 256  # grammars kept by their text and options
+CACHED_TEXT = 65_536  # longest text kept, in characters
+
+
+class Grammar:
+    """A set of texts, checked and not empty. Immutable; compares and hashes by content; pickles.
+
+    Made by the class methods; ``compile`` joins it to a vocabulary.
+
+    Attributes:
+        kind: ``json_schema``, ``gbnf``, ``lark``, ``regex``, ``choices`` or ``structural_tags``.
+        program: the flat program the kernel runs.
+        report: what was dropped on request, as (keyword, JSON pointer) pairs; empty unless ``lenient`` was used.
+    """
+
+    __slots__ = ("_compiled", "kind", "program", "report")
+
+    kind: str
+    program: ProgramData
+    report: tuple[tuple[str, str], ...]
+
+    def __init__(self, kind: str, program: ProgramData, report: Sequence[tuple[str, str]] = ()) -> None:
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "program", program)
+        object.__setattr__(self, "report", tuple(report))
+        object.__setattr__(self, "_compiled", None)
+
+    # Sources
+
+    @classmethod
+    def from_json_schema(
+        cls,
+        schema: Any,
+        *,
+        whitespace: str = "bounded",
+        property_order: str = "declared",
+        spelling: str = "canonical",
+        formats: str = "enforce",
+        integers: str = "plain",
+        resources: Mapping[str, Any] | None = None,
+        lenient: Collection[str] = (),
+    ) -> Grammar:
+        """JSON texts of the instances of a schema (drafts 4, 6, 7, 2019-09 and 2020-12; see ``docs/json-schema.md``).
+
+        Args:
+            schema: JSON text, a parsed schema (dict or bool), or a Python type: Pydantic model, dataclass, TypedDict, annotation, or a
+                function (its parameters). Python types need ``pydantic``.
+            whitespace: ``bounded``: at most one space after ``:`` and ``,``, or a newline and an indent, so that white space cannot
+                eat a token budget | ``flexible``: all that RFC 8259 allows | ``spaced``: exactly as ``json.dumps`` writes | ``compact``: none.
+            property_order: ``declared``: keys in the order the schema names them | ``any``.
+            spelling: ``canonical``: declared keys, ``const`` and ``enum`` values as ``json.dumps(..., ensure_ascii=False)`` writes them
+                | ``any``: every legal escape, and numbers by value.
+            formats: ``enforce`` the formats of the specification | ``annotate``: do not | ``strict``: refuse the unknown ones.
+            integers: ``plain``: no fraction, no exponent | ``any``: ``1.0`` and ``1e2`` too.
+            resources: documents for references that leave the schema, by URL. Nothing is ever fetched.
+            lenient: names of keywords to read as annotations; ``report`` says where each was.
+
+        Raises:
+            GrammarError: not a schema (with the JSON pointer), not JSON (with line and column), or an unknown option.
+            UnsupportedError: a keyword that cannot be enforced exactly.
+            UnsatisfiableError: no instance exists.
+            LimitError: a documented bound was met.
+        """
+        from scansion.json_schema import SchemaOptions, compile_schema
+
+        options = SchemaOptions(
+            whitespace=whitespace,
+            property_order=property_order,
+            spelling=spelling,
+            formats=formats,
+            integers=integers,
+            resources=resources,
+            lenient=lenient,
+        )
+
+        def build() -> Grammar:
+            program, dropped = compile_schema(schema, options)
+            return cls("json_schema", program, dropped)
+
+        if resources:
+            return build()
+        return _cached(schema, ("json_schema", options.key), build)
+
+    @classmethod
+    def json(cls, *, whitespace: str = "bounded") -> Grammar:
+        """Any JSON value."""
+        return cls.from_json_schema(True, whitespace=whitespace)
+
+    @classmethod
+    def from_gbnf(cls, text: str, *, root: str = "root", compat: str = "grammar") -> Grammar:
+        """A grammar in GBNF (see ``docs/gbnf.md``).
+
+        Args:
+            root: name of the start rule.
+            compat: ``grammar``: what the grammar says | ``llama.cpp``: also the quirks of llama.cpp that change masks.
+        """
+
+        def build() -> Grammar:
+            from scansion.languages.gbnf import parse_gbnf
+
+            return cls("gbnf", _lower(parse_gbnf(text, root=root, compat=compat)))
+
+        return _cached(text, ("gbnf", root, compat), build)
+
+    @classmethod
+    def from_lark(cls, text: str) -> Grammar:
+        """A grammar in Lark syntax (see ``docs/lark.md``)."""
+
+        def build() -> Grammar:
+            from scansion.languages.lark import parse_lark
+
+            return cls("lark", _lower(parse_lark(text)))
+
+        return _cached(text, ("lark",), build)
+
+    @classmethod
+    def from_regex(cls, pattern: str) -> Grammar:
+        """Texts that a regular expression (Python's or Rust's spelling) matches as a whole (see ``docs/regex.md``)."""
+
+        def build() -> Grammar:
+            from scansion.grammar.nodes import Rules, Text
+            from scansion.languages.regex import parse_python
+
+            return cls("regex", _lower(Rules("regex", {"regex": Text(parse_python(pattern))})))
+
+        return _cached(pattern, ("regex",), build)
+
+    @classmethod
+    def from_choices(cls, choices: Sequence[str]) -> Grammar:
+        """Exactly one of some texts."""
+        from scansion.languages.choices import choices as choice_rules
+
+        return cls("choices", _lower(choice_rules(choices)))
+
+    # Use
+
+    def compile(self, vocabulary: Vocabulary) -> Constraint:
+        """The constraint over a vocabulary: immutable, shared between threads. The last one is kept, so asking again costs nothing."""
+        compiled: tuple[Vocabulary, Constraint] | None = self._compiled
+        if compiled is not None and compiled[0] is vocabulary:
+            return compiled[1]
+        from scansion.matching import Constraint
+
+        constraint = Constraint(self.program, vocabulary)
+        object.__setattr__(self, "_compiled", (vocabulary, constraint))
+        return constraint
+
+    def to_gbnf(self) -> str:
+        """The grammar as GBNF for other engines: exact, or an ``UnsupportedError`` that names what GBNF cannot say."""
+        from scansion.languages.to_gbnf import to_gbnf
+
+        return to_gbnf(self.program)
+
+    def to_lark(self) -> str:
+        """The grammar in Lark syntax: exact, or an ``UnsupportedError`` that names what it cannot say."""
+        from scansion.languages.to_lark import to_lark
+
+        return to_lark(self.program)
+
+    # Value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Grammar cannot be changed ({name!r})")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Grammar):
+            return NotImplemented
+        return self is other or (self.kind == other.kind and self.program == other.program)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.program))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Grammar, (self.kind, self.program, self.report))
+
+    def __repr__(self) -> str:
+        return f"<scansion.Grammar from {self.kind}, {len(self.program.rules)} rules>"
+
+
+def _lower(rules: Rules) -> ProgramData:
+    from scansion.grammar.lower import lower
+
+    return lower(rules, json_value=_write_json_value)
+
+
+def _write_json_value(builder: ProgramBuilder, value: JsonValue) -> int:
+    """A JSON value inside another grammar (Lark's ``%json``); its white space is the builder's."""
+    from scansion.json_schema import SchemaOptions, write_schema
+
+    options: dict[str, Any] = dict(value.options)
+    return write_schema(value.schema, SchemaOptions(**options), builder)
+
+
+_cache: OrderedDict[tuple[Any, ...], Grammar] = OrderedDict()
+_cache_lock = Lock()
+
+
+def _cached(text: Any, key: tuple[Any, ...], build: Callable[[], Grammar]) -> Grammar:
+    """The grammar of a text, from the cache where the same text was read with the same options. Errors are not kept."""
+    if type(text) is not str:
+        if key[0] != "json_schema":
+            raise GrammarError(f"the grammar must be a string, not {type(text).__name__}", construct=key[0])
+        return build()
+    if len(text) > CACHED_TEXT:
+        return build()
+    full = (text, key)
+    grammar = _cache.get(full)
+    if grammar is None:
+        grammar = build()
+        with _cache_lock:
+            _cache[full] = grammar
+            while len(_cache) > CACHED_GRAMMARS:
+                _cache.popitem(last=False)
+    else:
+        with _cache_lock:
+            if full in _cache:
+                _cache.move_to_end(full)
+    return grammar

@@ -1,0 +1,245 @@
+"""Which rules match anything: a least fixpoint over the finished rules.
+
+A rule is *productive* once one of its alternatives is known to have a finite instance. What is never found productive matches nothing:
+its uses become forbidden keys and closed ends of arrays, its alternatives ``FAIL``; if the root is one, the schema is
+unsatisfiable and the error names the innermost cause.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scansion._kernel import FAIL, OBJECT
+from scansion.errors import UnsatisfiableError
+from scansion.program import ProgramBuilder
+
+if TYPE_CHECKING:
+    from scansion.json_schema.lower import Lowering
+
+__all__ = ["Feasibility"]
+
+
+class Feasibility:
+    """What is known so far about the rules and container nodes written into a builder."""
+
+    def __init__(self, builder: ProgramBuilder) -> None:
+        self._builder = builder
+        self._productive: set[int] = set()
+        self._pending: list[tuple[int, int]] = []  # (rule, container node) not surely possible
+        self._failed: list[tuple[int, int]] = []
+
+    def certain(self, rule: int) -> None:
+        """A rule that surely matches something."""
+        self._productive.add(rule)
+
+    def add(self, rule: int, node: int, certain: bool) -> None:
+        """A container alternative of a rule; ``certain``: its empty container is an instance."""
+        if certain:
+            self._productive.add(rule)
+        else:
+            self._pending.append((rule, node))
+
+    def settle(self, lowering: Lowering, root: int) -> None:
+        """Find what is impossible and take it out of the program.
+
+        Raises:
+            UnsatisfiableError: the root is.
+        """
+        pending = self._pending[::-1]  # members are written after what contains them
+        while pending:
+            left = []
+            for rule, node in pending:
+                if self._possible(node):
+                    self._productive.add(rule)
+                else:
+                    left.append((rule, node))
+            if len(left) == len(pending):
+                break
+            pending = left
+        self._failed = pending
+        if root not in self._productive:
+            raise self._unsatisfiable(lowering, root)
+        nodes = self._builder.nodes
+        for _, node in pending:
+            nodes[3 * node] = FAIL
+        if len(self._productive) < len(self._builder.rules):
+            self._correct_specs()
+
+    # Possibility of one container
+
+    def _usable(self, value: Any) -> bool:
+        if type(value) is int:
+            return value in self._productive
+        return any(rule in self._productive for rule, _ in value)
+
+    def _possible(self, node: int) -> bool:
+        op, spec, _ = self._builder.nodes[3 * node : 3 * node + 3]
+        if op == OBJECT:
+            return self._object_possible(self._builder.objects[spec])
+        return self._array_possible(self._builder.arrays[spec])
+
+    def _object_possible(self, spec: tuple[Any, ...]) -> bool:
+        _, properties, groups, minimum, maximum, condition, _ = spec
+        productive = self._productive
+        for _, value, required in properties:
+            if required and not (value in productive if type(value) is int else self._usable(value)):
+                return False
+        if condition < 0 and minimum == 0:
+            return True
+        open_ended = any(self._usable(value) for _, value in groups)
+        usable = [self._usable(value) for _, value, _ in properties]
+        if not open_ended and sum(usable) < minimum:
+            return False
+        if condition < 0:
+            return True
+        met = {event for _, value, _ in properties if type(value) is not int for rule, events in value if rule in productive for event in events}
+        met |= {event for _, value in groups if type(value) is not int for rule, events in value if rule in productive for event in events}
+        needed = sum(required for _, _, required in properties)
+        least = self._least_keys(condition, properties, usable, met)
+        return least is not None and (maximum < 0 or needed + least <= maximum)
+
+    def _least_keys(self, condition: int, properties: Any, usable: list[bool], met: set[int]) -> int | None:
+        """The fewest optional keys with which the condition can hold; None where it cannot."""
+        memo: dict[int, int | None] = {0: None, 1: 0}
+        stack = [condition]
+        while stack:
+            node = stack[-1]
+            if node in memo:
+                stack.pop()
+                continue
+            event, no, yes = self._builder.condition_entry(node)
+            missing = [child for child in (no, yes) if child not in memo]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if event < len(properties):
+                options = [] if properties[event][2] else [memo[no]]
+                with_key = memo[yes]
+                if usable[event] and with_key is not None:
+                    options.append(with_key + (0 if properties[event][2] else 1))
+            else:
+                options = [memo[no]] + ([memo[yes]] if event in met else [])
+            memo[node] = min((option for option in options if option is not None), default=None)
+        return memo[condition]
+
+    def _array_possible(self, spec: tuple[Any, ...]) -> bool:
+        prefix, rest, minimum, maximum, _, counters, _ = spec
+        rest_usable = rest != -1 and self._usable(rest)
+        length = 0
+        for value in prefix:
+            if not self._usable(value):
+                break
+            length += 1
+        longest = -1 if length == len(prefix) and rest_usable else length
+        if maximum >= 0 and (longest < 0 or maximum < longest):
+            longest = maximum
+        if 0 <= longest < minimum:
+            return False
+        for number, (low, _) in enumerate(counters):
+            if low <= 0:
+                continue
+            counting = sum(self._counts(value, number) for value in prefix[:length])
+            if longest < 0:
+                more = low if self._counts(rest, number) else 0
+            else:
+                more = max(0, longest - len(prefix)) if rest_usable and self._counts(rest, number) else 0
+            if counting + more < low:
+                return False
+        return True
+
+    def _counts(self, value: Any, number: int) -> bool:
+        return type(value) is not int and any(rule in self._productive and number in events for rule, events in value)
+
+    # Taking out the impossible
+
+    def _correct_specs(self) -> None:
+        builder = self._builder
+        for index, (order, properties, groups, minimum, maximum, condition, label) in enumerate(builder.objects):
+            if all(self._whole(value) for _, value, _ in properties) and all(self._whole(value) for _, value in groups):
+                continue
+            kept = [(name, self._pruned(value), required) for name, value, required in properties]
+            open_groups = [(language, self._pruned(value)) for language, value in groups]
+            open_groups = [(language, value) for language, value in open_groups if value != -1]
+            builder.replace_object(index, (order, kept, open_groups, minimum, maximum, condition, label))
+        for index, (prefix, rest, minimum, maximum, unique, counters, label) in enumerate(builder.arrays):
+            if (rest == -1 or self._whole(rest)) and all(self._whole(value) for value in prefix):
+                continue
+            items: list[Any] = []
+            for value in prefix:
+                value = self._pruned(value)
+                if value == -1:
+                    maximum = len(items) if maximum < 0 else min(maximum, len(items))
+                    break
+                items.append(value)
+            rest = self._pruned(rest) if len(items) == len(prefix) and rest != -1 else -1
+            builder.replace_array(index, (items, rest, minimum, maximum, unique, counters, label))
+
+    def _whole(self, value: Any) -> bool:
+        if type(value) is int:
+            return value == -1 or value in self._productive
+        return all(rule in self._productive for rule, _ in value)
+
+    def _pruned(self, value: Any) -> Any:
+        if type(value) is int:
+            return value if value in self._productive else -1
+        kept = tuple((rule, events) for rule, events in value if rule in self._productive)
+        return kept or -1
+
+    # Saying why
+
+    def _unsatisfiable(self, lowering: Lowering, root: int) -> UnsatisfiableError:
+        """Follow what fails down to the innermost schema that allows nothing."""
+        rule = root
+        seen: set[int] = set()
+        last = ""
+        reason = "allows no value"
+        while rule not in seen:
+            seen.add(rule)
+            pointer = lowering.pointer(rule)
+            last = pointer or last
+            below = self._blame(rule)
+            if below is None:
+                break
+            name, rule, reason = below
+            if rule < 0:
+                return UnsatisfiableError(
+                    f"no value satisfies the schema: {reason}", pointer=last, construct=name, hint="remove one of the constraints that meet here"
+                )
+            if rule in self._productive:
+                break
+        construct = _construct(lowering, last)
+        return UnsatisfiableError(
+            f"no value satisfies the schema: {reason}", pointer=last, construct=construct, hint="remove one of the constraints that meet here"
+        )
+
+    def _blame(self, rule: int) -> tuple[str, int, str] | None:
+        """A required key or item whose value cannot be: (keyword, its rule or -1, what is wrong)."""
+        for owner, node in self._failed:
+            if owner != rule:
+                continue
+            op, spec, _ = self._builder.nodes[3 * node : 3 * node + 3]
+            if op == OBJECT:
+                for name, value, required in self._builder.objects[spec][1]:
+                    if required and (value == -1 or not self._usable(value)):
+                        below = value if type(value) is int else value[0][0]
+                        return "required", below, f"the required key {name!r} can have no value"
+                return "required", rule, "the keys that must and must not be there contradict each other"
+            for value in self._builder.arrays[spec][0]:
+                if not self._usable(value):
+                    return "minItems", value if type(value) is int else value[0][0], "an item that must be there can have no value"
+            rest = self._builder.arrays[spec][1]
+            if rest != -1 and not self._usable(rest):
+                return "minItems", rest if type(rest) is int else rest[0][0], "an item that must be there can have no value"
+            return "minItems", rule, "the number of items asked for cannot be reached"
+        return None
+
+
+def _construct(lowering: Lowering, pointer: str) -> str | None:
+    """The keyword to name for a schema that allows nothing: the first that constrains values there."""
+    for site in lowering.norm.documents.sites:
+        if site.pointer == pointer and isinstance(site.schema, dict):
+            for keyword in ("enum", "const", "oneOf", "allOf", "not", "anyOf", "type", "minimum", "minLength", "pattern", "$ref"):
+                if keyword in site.schema:
+                    return keyword
+    return None

@@ -1,0 +1,166 @@
+"""Presence formulas: which keys an object must have together, kept whole instead of split into alternatives.
+
+A formula is ``True``, ``False`` or a tuple: ``("has", key)``, ``("met", obligation)``, ``("not", f)``, ``("and", fs)``, ``("or", fs)``.
+At the end it becomes an ordered binary decision diagram over the events of one object spec (Bryant, "Graph-based algorithms for
+Boolean function manipulation", 1986), which the kernel simplifies as keys arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from scansion.errors import LimitError
+from scansion.program import ProgramBuilder
+
+__all__ = ["MAX_DECISIONS", "Formula", "conjunction", "decide", "disjunction", "exactly_one", "has", "leaves", "negation"]
+
+MAX_DECISIONS = 20_000  # decision nodes made while one condition is built
+
+Formula = Any  # bool or a tuple, as described above
+
+
+def has(name: str) -> Formula:
+    """The object has this key."""
+    return ("has", name)
+
+
+def conjunction(parts: Iterable[Formula]) -> Formula:
+    """All of the parts."""
+    kept: list[Formula] = []
+    for part in parts:
+        if part is False:
+            return False
+        if part is True:
+            continue
+        if part[0] == "and":
+            kept += [inner for inner in part[1] if inner not in kept]
+        elif part not in kept:
+            kept.append(part)
+    if not kept:
+        return True
+    return kept[0] if len(kept) == 1 else ("and", tuple(kept))
+
+
+def disjunction(parts: Iterable[Formula]) -> Formula:
+    """Any of the parts."""
+    kept: list[Formula] = []
+    for part in parts:
+        if part is True:
+            return True
+        if part is not False and part not in kept:
+            kept.append(part)
+    if not kept:
+        return False
+    return kept[0] if len(kept) == 1 else ("or", tuple(kept))
+
+
+def negation(part: Formula) -> Formula:
+    """Not the part. Only for formulas without ``met`` leaves: an obligation's event says "was met", never "was broken"."""
+    if part is True or part is False:
+        return not part
+    return part[1] if part[0] == "not" else ("not", part)
+
+
+def exactly_one(parts: list[Formula]) -> Formula:
+    """Exactly one of the parts, in linear size."""
+    none: Formula = True
+    one: Formula = False
+    for part in parts:
+        one = disjunction((conjunction((one, negation(part))), conjunction((none, part))))
+        none = conjunction((none, negation(part)))
+    return one
+
+
+def leaves(part: Formula) -> Iterator[tuple[str, Any]]:
+    """The ``has`` and ``met`` leaves."""
+    stack = [part]
+    while stack:
+        part = stack.pop()
+        if part is True or part is False:
+            continue
+        if part[0] in ("has", "met"):
+            yield part
+        elif part[0] == "not":
+            stack.append(part[1])
+        else:
+            stack += part[1]
+
+
+def decide(builder: ProgramBuilder, formula: Formula, events: Mapping[Any, int | bool], names: str) -> int:
+    """The decision node of a formula.
+
+    Args:
+        events: event number of each leaf, or the truth value it is already known to have.
+        names: what to call the cause in a ``LimitError`` (a pointer).
+    """
+    made = 0
+    memo: dict[tuple[Any, ...], int] = {}
+
+    def join(op: str, left: int, right: int) -> int:
+        """Apply (and | or) to two diagrams."""
+        nonlocal made
+        absorbing, neutral = (0, 1) if op == "and" else (1, 0)
+        if left == absorbing or right == absorbing:
+            return absorbing
+        if left == neutral or left == right:
+            return right
+        if right == neutral:
+            return left
+        if left > right:
+            left, right = right, left
+        key = (op, left, right)
+        known = memo.get(key)
+        if known is not None:
+            return known
+        made += 1
+        if made > MAX_DECISIONS:
+            raise LimitError(
+                f"{names}: the conditions on which properties go together need more than {MAX_DECISIONS:,} decisions",
+                limit="condition_decisions",
+                allowed=MAX_DECISIONS,
+            )
+        event_left, left_no, left_yes = builder.condition_entry(left)
+        event_right, right_no, right_yes = builder.condition_entry(right)
+        if event_left == event_right:
+            result = builder.condition(event_left, join(op, left_no, right_no), join(op, left_yes, right_yes))
+        elif event_left < event_right:
+            result = builder.condition(event_left, join(op, left_no, right), join(op, left_yes, right))
+        else:
+            result = builder.condition(event_right, join(op, left, right_no), join(op, left, right_yes))
+        memo[key] = result
+        return result
+
+    def flip(node: int) -> int:
+        if node < 2:
+            return 1 - node
+        known = memo.get(("not", node))
+        if known is None:
+            event, no, yes = builder.condition_entry(node)
+            known = memo[("not", node)] = builder.condition(event, flip(no), flip(yes))
+        return known
+
+    done: dict[int, int] = {}  # by identity: shared sub-formulas (exactly_one) are built once
+
+    def build(part: Formula) -> int:
+        if part is True:
+            return 1
+        if part is False:
+            return 0
+        known = done.get(id(part))
+        if known is not None:
+            return known
+        kind, body = part
+        if kind == "not":
+            result = flip(build(body))
+        elif kind in ("has", "met"):
+            event = events[part]
+            result = int(event) if event is True or event is False else builder.condition(event, 0, 1)
+        else:
+            result = 1 if kind == "and" else 0
+            for inner in body:
+                result = join(kind, result, build(inner))
+        done[id(part)] = result
+        return result
+
+    return build(formula)

@@ -1,0 +1,94 @@
+"""An array alternative to an array spec of the program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scansion.errors import LimitError
+from scansion.json_schema.shapes import ArrayAlternative, Counter, Expr, Shape, both
+
+if TYPE_CHECKING:
+    from scansion.json_schema.lower import Lowering
+
+__all__ = ["array_spec"]
+
+MAX_COUNTERS = 4  # contains-like counts kept at once for one array
+_MANY = 1 << 12  # more distinct values than this count as without end
+
+
+def array_spec(lowering: Lowering, alternative: ArrayAlternative, label: int) -> tuple[int, bool]:
+    """Write the spec; its index (-1: plainly impossible), and whether the empty array surely satisfies it."""
+    maximum = alternative.maximum
+    minimum = alternative.minimum
+    counters = alternative.counters
+    length = max((len(facet.prefix) for facet in (*alternative.facets, *counters)), default=0)
+    if len(counters) > MAX_COUNTERS:
+        raise LimitError(f"one array has more than {MAX_COUNTERS} contains conditions", limit="counters", allowed=MAX_COUNTERS)
+    if 0 <= maximum < length:
+        length = maximum
+    prefix: list[Any] = []
+    for index in range(length):
+        value = _item(lowering, alternative.item(index), counters, index)
+        if value == -1:
+            maximum = index
+            break
+        prefix.append(value)
+    rest: Any = -1
+    if maximum < 0 or maximum > len(prefix):
+        expr = alternative.item(1 << 62)
+        rest = _item(lowering, expr, counters, 1 << 62)
+        if rest == -1:
+            maximum = len(prefix)
+        elif alternative.unique and expr and not prefix:
+            distinct = _distinct(lowering.norm.shape(expr))
+            if distinct < _MANY and (maximum < 0 or distinct < maximum):
+                maximum = distinct
+    if 0 <= maximum < minimum:
+        return -1, False
+    certain = minimum == 0 and all(counter.low == 0 for counter in counters)
+    counts = [(counter.low, counter.high) for counter in counters]
+    index = lowering.builder.array(prefix, rest, minimum, maximum, alternative.unique, counts, label)
+    return index, certain
+
+
+def _item(lowering: Lowering, expr: Expr, counters: tuple[Counter, ...], index: int) -> Any:
+    """The value of one position: a rule, or alternatives that say which counters they count for."""
+    if expr is None:
+        return -1
+    if not counters:
+        return lowering.rule(expr)
+    ways: list[tuple[Expr, tuple[int, ...]]] = [(expr, ())]
+    for number, counter in enumerate(counters):
+        counted = counter.item(index)
+        fresh: list[tuple[Expr, tuple[int, ...]]] = []
+        for value, events in ways:
+            inside = both(value, counted)
+            if inside is not None and not lowering.norm.impossible(inside):
+                fresh.append((inside, (*events, number)))
+            if counted is None:
+                outside = value
+            elif counted == ():
+                outside = None
+            else:
+                # Under an upper bound an item must be known not to count; otherwise it may go uncounted.
+                outside = both(value, counter.inverse) if counter.high >= 0 else value
+            if outside is not None and outside != inside and not lowering.norm.impossible(outside):
+                fresh.append((outside, events))
+        ways = fresh
+    if not ways:
+        return -1
+    if len(ways) == 1 and not ways[0][1]:
+        return lowering.rule(ways[0][0])
+    return tuple((lowering.rule(value), events) for value, events in ways)
+
+
+def _distinct(shape: Shape) -> int:
+    """An upper bound on the number of distinct values, ``_MANY`` where there are more."""
+    if shape.objects or shape.arrays:
+        return _MANY
+    number = shape.literals.bit_count()
+    if shape.strings is not None:
+        number += shape.strings.count(_MANY)
+    if shape.numbers is not None and number < _MANY:
+        number += shape.numbers.count(_MANY)
+    return min(number, _MANY)

@@ -1,0 +1,224 @@
+"""An object alternative to an object spec of the program.
+
+Named keys become properties, each with the conjunction of all that applies to it. All other keys are cut into disjoint regions by the key
+patterns: one group each. A region of few keys becomes properties too. Obligations become events of the members that can meet them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from scansion._kernel import Language
+from scansion.errors import LimitError
+from scansion.json_schema.formulas import decide, leaves
+from scansion.json_schema.property_order import declared_names
+from scansion.json_schema.scalars import ANYTHING
+from scansion.json_schema.shapes import Expr, ObjectAlternative, ObjectFacet, Obligation, both
+
+if TYPE_CHECKING:
+    from scansion.json_schema.lower import Lowering
+
+__all__ = ["object_spec"]
+
+MAX_LISTED_KEYS = 64  # a key language with at most this many words becomes properties
+MAX_REGIONS = 512  # disjoint key languages of one object
+MAX_OBLIGATIONS = 6  # obligations that one member may meet together
+
+
+def object_spec(
+    lowering: Lowering, alternative: ObjectAlternative, expr: Expr, order: dict[str, int] | None, label: int
+) -> tuple[int, bool, dict[str, int] | None]:
+    """Write the spec of an alternative.
+
+    Args:
+        expr: the expression the alternative belongs to: it fixes the order of keys.
+        order: that order, where another alternative of the expression has asked for it already.
+
+    Returns:
+        The spec's index (-1: plainly impossible), whether the empty object surely satisfies it, and the order.
+    """
+    facets = alternative.facets
+    required = alternative.required
+    maximum = alternative.maximum
+    if alternative.condition is False or 0 <= maximum < max(len(required), alternative.minimum):
+        return -1, False, order
+    if alternative.condition is True and len(facets) < 2 and (not facets or (not facets[0].patterns and facets[0].names is None)):
+        properties, groups = _plain(lowering, facets[0] if facets else None, required)
+        if len(properties) > 1 and lowering.declared and expr is not None and len(lowering.norm.shape(expr).objects) > 1:
+            order = declared_names(lowering.norm, expr) if order is None else order
+            _sort(properties, order)
+        condition = -1
+    else:
+        if lowering.declared and order is None:
+            order = declared_names(lowering.norm, expr)
+        properties, groups, condition = _general(lowering, alternative, order or {})
+        if condition == 0:
+            return -1, False, order
+        condition = -1 if condition == 1 else condition
+    minimum = max(alternative.minimum, len(required))
+    certain = minimum == 0 and condition < 0
+    index = lowering.builder.object(0 if lowering.declared else 1, properties, groups, minimum, maximum, condition, label)
+    return index, certain, order
+
+
+def _plain(lowering: Lowering, facet: ObjectFacet | None, required: Sequence[str]) -> tuple[list[Any], list[Any]]:
+    """Properties and groups of an alternative with at most one facet and no key patterns: nearly all of them."""
+    rule = lowering.rule
+    if facet is None:
+        anything = rule(())
+        return [(name, anything, True) for name in required], [(ANYTHING, anything)]
+    needed = frozenset(required)
+    properties = [(name, rule(value), name in needed) for name, value in facet.properties.items()]
+    if needed and not needed <= facet.properties.keys():
+        properties += [(name, rule(facet.additional), True) for name in required if name not in facet.properties]
+    return properties, [] if facet.additional is None else [(ANYTHING, rule(facet.additional))]
+
+
+def _sort(properties: list[Any], order: dict[str, int]) -> None:
+    last = len(order)
+    properties.sort(key=lambda item: order.get(item[0], last))
+
+
+def _general(lowering: Lowering, alternative: ObjectAlternative, order: dict[str, int]) -> tuple[list[Any], list[Any], int]:
+    """Properties, groups and condition node of any alternative."""
+    found = list(leaves(alternative.condition)) if alternative.condition is not True else []
+    obligations = list(dict.fromkeys(item for kind, item in found if kind == "met"))
+    named: dict[str, None] = {}
+    for facet in alternative.facets:
+        named.update(dict.fromkeys(facet.properties))
+    for obligation in obligations:
+        named.update(dict.fromkeys(obligation.properties))
+    named.update((name, None) for kind, name in found if kind == "has")
+    last = len(order)
+    names = sorted(named, key=lambda name: order.get(name, last)) if order else list(named)
+    names += [name for name in alternative.required if name not in named]
+
+    # (key, value, what each obligation asks of it) for named keys, then for the regions of all other keys.
+    members: list[tuple[str, Expr, tuple[Expr, ...]]] = [
+        (name, alternative.value(name), tuple(obligation.value(name) for obligation in obligations)) for name in names
+    ]
+    taken = frozenset(names)
+    regions: list[tuple[Language, Expr, tuple[Expr, ...]]] = []
+    for language, value, asked in _regions(alternative.facets, obligations):
+        listed = _few_words(language)
+        if listed is None:
+            regions.append((language, value, asked))
+        else:
+            members += [(name, value, asked) for name in listed if name not in taken]
+
+    needed = frozenset(alternative.required)
+    first_event = len(members)
+    properties = [
+        (name, _value(lowering, value, asked, first_event), name in needed) for name, value, asked in members
+    ]
+    merged: dict[tuple[Expr, tuple[Expr, ...]], list[Language]] = {}
+    for language, value, asked in regions:
+        merged.setdefault((value, asked), []).append(language)
+    groups = [
+        (languages[0] if len(languages) == 1 else Language.union(languages), _value(lowering, value, asked, first_event))
+        for (value, asked), languages in merged.items()
+    ]
+    events: dict[Any, int | bool] = {("has", name): i for i, (name, _, _) in enumerate(members)}
+    for i, (name, value, _) in enumerate(members):
+        if name in needed:
+            events["has", name] = True
+        elif value is None:
+            events["has", name] = False
+        else:
+            events["has", name] = i
+    for i, obligation in enumerate(obligations):
+        events["met", obligation] = first_event + i
+    condition = 1
+    if alternative.condition is not True:
+        condition = decide(lowering.builder, alternative.condition, events, "the schema")
+    return properties, groups, condition
+
+
+def _regions(facets: Sequence[ObjectFacet], obligations: Sequence[Obligation]) -> list[tuple[Language, Expr, tuple[Expr, ...]]]:
+    """Disjoint languages of the keys no facet names, each with its value and what each obligation asks."""
+    regions: list[tuple[Language, Expr, tuple[Expr, ...]]] = [(ANYTHING, (), ())]
+    # Facets that leave no room for other keys first: they cut most.
+    for facet in sorted(facets, key=lambda facet: (facet.additional is not None, len(facet.patterns))):
+        cut = []
+        for language, value, _ in regions:
+            for part, own in _cut(language, facet):
+                joined = both(value, own)
+                if joined is not None:
+                    cut.append((part, joined, ()))
+        regions = cut
+        _check_regions(regions)
+    for obligation in obligations:
+        regions = [
+            (part, value, (*asked, own)) for language, value, asked in regions for part, own in _cut(language, obligation)
+        ]
+        _check_regions(regions)
+    return regions
+
+
+def _check_regions(regions: Sequence[Any]) -> None:
+    if len(regions) > MAX_REGIONS:
+        raise LimitError(
+            f"key patterns cut the keys of one object into more than {MAX_REGIONS} kinds", limit="key_regions", allowed=MAX_REGIONS
+        )
+
+
+def _cut(language: Language, facet: ObjectFacet) -> list[tuple[Language, Expr]]:
+    """The parts of a key language that a facet treats alike (keys it names apart), empty parts left out."""
+    if facet.names is not None:
+        language = _meet(language, facet.names.as_language())
+        if language.is_nothing:
+            return []
+    if not facet.patterns:
+        return [(language, facet.additional)]
+    parts: list[tuple[Language, Expr, bool]] = [(language, (), False)]
+    for pattern, expr in facet.patterns:
+        split: list[tuple[Language, Expr, bool]] = []
+        for part, value, matched in parts:
+            inside = _meet(part, pattern)
+            if inside.is_nothing:
+                split.append((part, value, matched))
+                continue
+            split.append((inside, both(value, expr), True))
+            outside = _meet(part, pattern.complement())
+            if not outside.is_nothing:
+                split.append((outside, value, matched))
+        parts = split
+        _check_regions(parts)
+    return [(part, value if matched else facet.additional) for part, value, matched in parts]
+
+
+def _meet(left: Language, right: Language) -> Language:
+    return right if left is ANYTHING else Language.intersection([left, right])
+
+
+def _few_words(language: Language) -> list[str] | None:
+    if language is ANYTHING or language.max_length() is None:
+        return None
+    return language.words(MAX_LISTED_KEYS)
+
+
+def _value(lowering: Lowering, value: Expr, asked: tuple[Expr, ...], first_event: int) -> Any:
+    """A rule, or the alternatives of a member that can meet obligations: each way of meeting some of them."""
+    if value is None:
+        return -1
+    open_ = [(first_event + i, expr) for i, expr in enumerate(asked) if both(value, expr) is not None]
+    if not open_:
+        return lowering.rule(value)
+    if len(open_) > MAX_OBLIGATIONS:
+        raise LimitError(
+            f"one property decides more than {MAX_OBLIGATIONS} conditions at once", limit="obligations", allowed=MAX_OBLIGATIONS
+        )
+    subsets: list[tuple[Expr, tuple[int, ...]]] = [(value, ())]
+    for event, expr in open_:
+        for joined, events in list(subsets):
+            with_event = both(joined, expr)
+            if with_event is not None and not lowering.norm.impossible(with_event):
+                subsets.append((with_event, (*events, event)))
+    if len(subsets) == 1:
+        return lowering.rule(value)
+    best: dict[Expr, tuple[int, ...]] = {}
+    for joined, events in subsets:  # of subsets with the same value, the one that meets most
+        if len(events) >= len(best.get(joined, ())):
+            best[joined] = events
+    return tuple((lowering.rule(joined), events) for joined, events in best.items())

@@ -1,0 +1,464 @@
+"""Schema to normal form: what each subschema, or its negation, allows at one instance location.
+
+One ``Normaliser`` works on one compilation. ``positive`` and ``negative`` give the ``Shape`` of a site and remember it; they look only at
+keywords that apply to the same value (``allOf``, ``$ref``, ``not`` ...) and leave members to ``Expr`` names, so recursion through
+members costs nothing here, and recursion without members is an endless ``$ref`` and an error.
+
+Negation is pushed inward by De Morgan until it is a complement of a scalar set, a key that must be missing, a count, or an obligation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scansion.errors import GrammarError, LimitError
+from scansion.json_schema import array_keywords, object_keywords, scalar_keywords, unevaluated
+from scansion.json_schema.documents import Documents, Site, escape
+from scansion.json_schema.json_values import kind_of
+from scansion.json_schema.keywords import (
+    APPLY,
+    ARRAY,
+    KEYWORDS,
+    OBJECT,
+    REF,
+    TYPE,
+    TYPE_ANY,
+    TYPE_ARRAY,
+    TYPE_INTEGER,
+    TYPE_NUMBER,
+    TYPE_OBJECT,
+    TYPE_STRING,
+    TYPES,
+    UNEVALUATED,
+    VALUES,
+    schema_list,
+    schema_map,
+    type_mask,
+)
+from scansion.json_schema.formulas import has, negation
+from scansion.json_schema.one_of import exactly_one
+from scansion.json_schema.options import SchemaOptions
+from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING
+from scansion.json_schema.shape_algebra import conjoin, unite
+from scansion.json_schema.shapes import (
+    ALL_LITERALS,
+    ANY,
+    ANY_ARRAY,
+    ANY_OBJECT,
+    NOTHING,
+    Expr,
+    ObjectAlternative,
+    Shape,
+    both,
+)
+
+__all__ = ["MAX_APPLICATOR_DEPTH", "Normaliser"]
+
+MAX_APPLICATOR_DEPTH = 100  # nesting of allOf, anyOf, $ref ... that apply to one value
+_BUSY = Shape()
+_SCALAR_TYPES = {
+    "null": Shape(1),
+    "boolean": Shape(6),
+    "string": Shape(0, None, ANY_STRING),
+    "object": Shape(0, None, None, (ANY_OBJECT,)),
+    "array": Shape(0, None, None, (), (ANY_ARRAY,)),
+    "number": Shape(0, ANY_NUMBER),
+}
+
+
+class Normaliser:
+    """Normal forms of the sites of one compilation.
+
+    Attributes:
+        documents: where sites come from.
+        options: how scalars are spelled, whether formats bind.
+        exact: while set, alternatives that track what they evaluate exclude each other (see ``unevaluated``).
+    """
+
+    def __init__(self, documents: Documents, options: SchemaOptions) -> None:
+        self.documents = documents
+        self.options = options
+        self._depth = 0
+        self._shapes: dict[Expr, Shape] = {(): ANY, None: NOTHING}
+        self._impossible: dict[Expr, bool] = {(): False, None: True}
+        self._checking = 0
+        self._unions: dict[int, tuple[Expr, ...]] = {}
+        self.exact = False
+        self._plain: dict[str, Expr] = {}
+        if "type" not in options.lenient:
+            for name in TYPES:
+                site = documents.synthetic({"type": name}, documents.root, "")
+                site.bits = TYPE
+                self._plain[name] = (2 * site.index,)
+
+    # Expressions
+
+    def child(self, site: Site, schema: Any, suffix: str) -> Expr:
+        """The expression of a subschema of ``site``; ``suffix`` is its pointer from there, with the leading slash."""
+        if schema is True:
+            return ()
+        if schema is False:
+            return None
+        if not isinstance(schema, dict):
+            raise GrammarError(
+                f"a schema must be an object or a boolean, not {kind_of(schema)}", pointer=site.pointer + suffix, construct="schema"
+            )
+        bits = 0
+        keyword = KEYWORDS.get
+        for name in schema:
+            bits |= keyword(name, 0)
+        if not bits:
+            return ()
+        if bits == TYPE:
+            name = schema["type"]
+            if type(name) is str and name in self._plain:
+                return self._plain[name]
+        found = self.documents.site(schema, site.pointer + suffix, site.resource, site.scope, site.depth + 1)
+        if found.schema is schema:
+            found.bits = bits
+            if bits == REF and "$ref" in schema:
+                return self.expr_of(self.documents.resolve(found, schema["$ref"]))
+        return (2 * found.index,)
+
+    def expr_of(self, site: Site) -> Expr:
+        """The expression that is one site."""
+        if site.schema is True:
+            return ()
+        if site.schema is False:
+            return None
+        return (2 * site.index,)
+
+    def negated(self, expr: Expr) -> Expr:
+        """The negation of the expression of one subschema (which has at most one atom)."""
+        if expr is None:
+            return ()
+        if not expr:
+            return None
+        (atom,) = expr
+        return (atom ^ 1,)
+
+    def any_of(self, exprs: tuple[Expr, ...], site: Site, suffix: str) -> Expr:
+        """An expression for the union of some."""
+        if () in exprs:
+            return ()
+        union = self.documents.synthetic({"anyOf": []}, site, site.pointer + suffix)
+        self._unions[union.index] = exprs
+        return (2 * union.index,)
+
+    def shape(self, expr: Expr) -> Shape:
+        """The normal form of an expression."""
+        shape = self._shapes.get(expr)
+        if shape is None:
+            sites = self.documents.sites
+            shape = ANY
+            for atom in expr:
+                site = sites[atom >> 1]
+                shape = conjoin(self, shape, self.negative(site) if atom & 1 else self.positive(site), site)
+            self._shapes[expr] = shape
+        return shape
+
+    def impossible(self, expr: Expr) -> bool:
+        """Whether an expression is known to allow nothing, without looking into containers. Used to prune alternatives."""
+        known = self._impossible.get(expr)
+        if known is None:
+            if self._checking > 24:
+                return False  # only a pruning is missed: the exact test is made on the finished rules
+            self._impossible[expr] = False  # while it is being looked at: a recursive schema is not known to be empty
+            self._checking += 1
+            try:
+                shape = self.shape(expr)
+            finally:
+                self._checking -= 1
+            known = not (
+                shape.literals
+                or shape.objects
+                or shape.arrays
+                or (shape.strings is not None and not shape.strings.is_empty)
+                or (shape.numbers is not None and not shape.numbers.is_empty)
+            )
+            self._impossible[expr] = known
+        return known
+
+    def words(self, site: Site, keyword: str) -> str:
+        """Where a limit was met, for its message."""
+        return f"#{site.pointer}/{keyword}" if keyword else f"#{site.pointer}"
+
+    # Shapes of sites
+
+    def positive(self, site: Site, tracking: bool = False) -> Shape:
+        """What the site allows. ``tracking``: alternatives say what they evaluate, for an ``unevaluated*`` further out."""
+        if tracking and self.exact:  # not remembered; ends, as everything here does, at the depth limit
+            self._enter(site)
+            try:
+                return self._positive(site, True)
+            finally:
+                self._depth -= 1
+        shape: Shape | None = site.tracked if tracking else site.positive
+        if shape is not None:
+            if shape is _BUSY:
+                raise site.wrong("the schema refers to itself without end", hint="a $ref must lead through a property or an item")
+            return shape
+        self._enter(site)
+        if tracking:
+            site.tracked = _BUSY
+        else:
+            site.positive = _BUSY
+        try:
+            shape = self._positive(site, tracking)
+        except BaseException:
+            if tracking:
+                site.tracked = None
+            else:
+                site.positive = None
+            raise
+        finally:
+            self._depth -= 1
+        if tracking:
+            site.tracked = shape
+        else:
+            site.positive = shape
+        return shape
+
+    def negative(self, site: Site) -> Shape:
+        """What the site does not allow."""
+        shape: Shape | None = site.negative
+        if shape is not None:
+            if shape is _BUSY:
+                raise site.wrong("the schema refers to itself without end", hint="a $ref must lead through a property or an item")
+            return shape
+        self._enter(site)
+        site.negative = _BUSY
+        try:
+            shape = self._negative(site)
+        except BaseException:
+            site.negative = None
+            raise
+        finally:
+            self._depth -= 1
+        site.negative = shape
+        return shape
+
+    def _enter(self, site: Site) -> None:
+        self._depth += 1
+        if self._depth > MAX_APPLICATOR_DEPTH:
+            self._depth -= 1
+            raise LimitError(
+                f"#{site.pointer[:80]}: allOf, anyOf, oneOf, not and $ref are nested more than {MAX_APPLICATOR_DEPTH} deep on one value",
+                limit="applicator_depth",
+                allowed=MAX_APPLICATOR_DEPTH,
+            )
+
+    def bits(self, site: Site) -> int:
+        """The kinds of keyword a site has."""
+        bits = site.bits
+        if bits < 0:
+            bits = 0
+            if isinstance(site.schema, dict):
+                for name in site.schema:
+                    bits |= KEYWORDS.get(name, 0)
+            site.bits = bits
+        return bits
+
+    def part(self, site: Site, schema: Any, suffix: str, tracking: bool = False) -> Shape:
+        """The shape of a subschema that applies to the same value."""
+        if tracking and isinstance(schema, dict):
+            return self.positive(self.documents.site(schema, site.pointer + suffix, site.resource, site.scope, site.depth + 1), True)
+        return self.shape(self.child(site, schema, suffix))
+
+    def target(self, site: Site, keyword: str) -> Site:
+        """The site that a reference keyword of ``site`` points at."""
+        reference = site.schema[keyword]
+        if keyword == "$ref":
+            return self.documents.resolve(site, reference)
+        if keyword == "$dynamicRef":
+            return self.documents.resolve_dynamic(site, reference)
+        return self.documents.resolve_recursive(site, reference)
+
+    def _types(self, site: Site, bits: int) -> int:
+        return type_mask(site, site.schema["type"]) if bits & TYPE else TYPE_ANY
+
+    def _positive(self, site: Site, tracking: bool) -> Shape:
+        schema = site.schema
+        if schema is True:
+            return ANY
+        if schema is False:
+            return NOTHING
+        if site.index in self._unions:
+            united = NOTHING
+            for expr in self._unions[site.index]:
+                united = unite(united, self.shape(expr))
+            return united
+        bits = self.bits(site)
+        if bits & REF and site.resource.ref_alone and "$ref" in schema:
+            return self.positive(self.target(site, "$ref"), tracking)
+        if bits == TYPE:
+            plain = _SCALAR_TYPES.get(schema["type"]) if isinstance(schema["type"], str) else None
+            if plain is not None:
+                return plain
+        if bits & UNEVALUATED:
+            return unevaluated.positive(self, site, bits, tracking)
+        return self.evaluating(site, bits, tracking)
+
+    def evaluating(self, site: Site, bits: int, tracking: bool) -> Shape:
+        """The shape of all keywords but ``unevaluatedProperties`` and ``unevaluatedItems``."""
+        schema = site.schema
+        shape = self._local(site, bits, tracking)
+        if bits & VALUES:
+            shape = conjoin(self, shape, scalar_keywords.values(self, site), site)
+        if bits & REF:
+            for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+                if keyword in schema:
+                    shape = conjoin(self, shape, self.positive(self.target(site, keyword), tracking), site)
+        if bits & APPLY:
+            shape = self._applicators(site, shape, tracking)
+        return shape
+
+    def _local(self, site: Site, bits: int, tracking: bool) -> Shape:
+        """``type`` and the keywords that constrain one type each."""
+        types = self._types(site, bits)
+        numbers = strings = None
+        if types & (TYPE_NUMBER | TYPE_INTEGER):
+            numbers = scalar_keywords.numbers(self, site, bits, not types & TYPE_NUMBER)
+        if types & TYPE_STRING:
+            strings = scalar_keywords.strings(self, site, bits)
+        objects: tuple[ObjectAlternative, ...] = ()
+        if types & TYPE_OBJECT:
+            objects = (object_keywords.alternative(self, site, tracking),) if bits & OBJECT else (ANY_OBJECT,)
+        arrays = ()
+        if types & TYPE_ARRAY:
+            arrays = (array_keywords.alternative(self, site, tracking),) if bits & ARRAY else (ANY_ARRAY,)
+        return Shape(types & ALL_LITERALS, numbers, strings, objects, arrays)
+
+    def _applicators(self, site: Site, shape: Shape, tracking: bool) -> Shape:
+        schema = site.schema
+        if "allOf" in schema:
+            for i, part in enumerate(schema_list(site, schema, "allOf")):
+                shape = conjoin(self, shape, self.part(site, part, f"/allOf/{i}", tracking), site, f"allOf/{i}")
+        if "anyOf" in schema:
+            branches = [self.part(site, part, f"/anyOf/{i}", tracking) for i, part in enumerate(schema_list(site, schema, "anyOf"))]
+            if tracking:
+                exprs = [self.child(site, part, f"/anyOf/{i}") for i, part in enumerate(schema["anyOf"])]
+                united = unevaluated.any_subset(self, site, exprs, branches)
+            else:
+                united = NOTHING
+                for branch in branches:
+                    united = unite(united, branch)
+            shape = conjoin(self, shape, united, site, "anyOf")
+        if "oneOf" in schema:
+            parts = schema_list(site, schema, "oneOf")
+            exprs = [self.child(site, part, f"/oneOf/{i}") for i, part in enumerate(parts)]
+            branches = [self.part(site, part, f"/oneOf/{i}", tracking) for i, part in enumerate(parts)]
+            shape = conjoin(self, shape, exactly_one(self, site, exprs, branches), site, "oneOf")
+        if "not" in schema:
+            shape = conjoin(self, shape, self.shape(self.negated(self.child(site, schema["not"], "/not"))), site, "not")
+        if "if" in schema and ("then" in schema or "else" in schema or tracking):
+            shape = conjoin(self, shape, self._conditional(site, tracking), site, "if")
+        for keyword in ("dependentSchemas", "dependencies"):
+            if keyword in schema:
+                for name, part in schema_map(site, schema, keyword).items():
+                    if isinstance(part, list):
+                        continue  # a name list of draft 4 to 7: read with the object keywords
+                    held = self.part(site, part, f"/{keyword}/{escape(name)}", tracking)
+                    present = conjoin(self, _with_key(name), held, site, keyword)
+                    shape = conjoin(self, shape, unite(_without_key(name), present), site, keyword)
+        return shape
+
+    def _conditional(self, site: Site, tracking: bool) -> Shape:
+        schema = site.schema
+        condition = self.child(site, schema["if"], "/if")
+        holds = self.part(site, schema["if"], "/if", tracking)
+        fails = self.shape(self.negated(condition))
+        if "then" in schema:
+            holds = conjoin(self, holds, self.part(site, schema["then"], "/then", tracking), site, "then")
+        if "else" in schema:
+            fails = conjoin(self, fails, self.part(site, schema["else"], "/else", tracking), site, "else")
+        return unite(holds, fails)
+
+    # Negation
+
+    def _negative(self, site: Site) -> Shape:
+        schema = site.schema
+        if schema is True:
+            return NOTHING
+        if schema is False:
+            return ANY
+        if site.index in self._unions:
+            none = ANY
+            for expr in self._unions[site.index]:
+                none = conjoin(self, none, self.shape(self.negated(expr)), site)
+            return none
+        bits = self.bits(site)
+        if bits & REF and site.resource.ref_alone and "$ref" in schema:
+            return self.negative(self.target(site, "$ref"))
+        shape = self._negative_local(site, bits)
+        if bits & VALUES:
+            shape = unite(shape, scalar_keywords.other_values(self, site))
+        if bits & REF:
+            for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+                if keyword in schema:
+                    shape = unite(shape, self.negative(self.target(site, keyword)))
+        if bits & APPLY:
+            shape = self._negative_applicators(site, shape)
+        if bits & UNEVALUATED:
+            shape = unite(shape, unevaluated.violated(self, site, bits))
+        return shape
+
+    def _negative_local(self, site: Site, bits: int) -> Shape:
+        types = self._types(site, bits)
+        strings: Any = ANY_STRING
+        if types & TYPE_STRING:
+            positive = scalar_keywords.strings(self, site, bits)
+            strings = None if positive is ANY_STRING else positive.complement()
+        objects: tuple[Any, ...] = (ANY_OBJECT,)
+        if types & TYPE_OBJECT:
+            objects = object_keywords.violations(self, site) if bits & (OBJECT | APPLY) else ()
+        arrays: tuple[Any, ...] = (ANY_ARRAY,)
+        if types & TYPE_ARRAY:
+            arrays = array_keywords.violations(self, site) if bits & ARRAY else ()
+        return Shape(ALL_LITERALS & ~types, scalar_keywords.other_numbers(self, site, bits, types), strings, objects, arrays)
+
+    def _negative_applicators(self, site: Site, shape: Shape) -> Shape:
+        schema = site.schema
+        if "allOf" in schema:
+            for i, part in enumerate(schema_list(site, schema, "allOf")):
+                shape = unite(shape, self.shape(self.negated(self.child(site, part, f"/allOf/{i}"))))
+        if "anyOf" in schema:
+            none = ANY
+            for i, part in enumerate(schema_list(site, schema, "anyOf")):
+                none = conjoin(self, none, self.shape(self.negated(self.child(site, part, f"/anyOf/{i}"))), site, "anyOf")
+            shape = unite(shape, none)
+        if "oneOf" in schema:
+            exprs = [self.child(site, part, f"/oneOf/{i}") for i, part in enumerate(schema_list(site, schema, "oneOf"))]
+            none = ANY
+            for i, expr in enumerate(exprs):
+                none = conjoin(self, none, self.shape(self.negated(expr)), site, "oneOf")
+                for other in exprs[:i]:
+                    shape = unite(shape, self.shape(both(expr, other)))
+            shape = unite(shape, none)
+        if "not" in schema:
+            shape = unite(shape, self.shape(self.child(site, schema["not"], "/not")))
+        if "if" in schema:
+            condition = self.child(site, schema["if"], "/if")
+            if "then" in schema:
+                failed = self.shape(self.negated(self.child(site, schema["then"], "/then")))
+                shape = unite(shape, conjoin(self, self.shape(condition), failed, site, "then"))
+            if "else" in schema:
+                failed = self.shape(self.negated(self.child(site, schema["else"], "/else")))
+                shape = unite(shape, conjoin(self, self.shape(self.negated(condition)), failed, site, "else"))
+        for keyword in ("dependentSchemas", "dependencies"):
+            if keyword in schema:
+                for name, part in schema_map(site, schema, keyword).items():
+                    if not isinstance(part, list):
+                        failed = self.shape(self.negated(self.child(site, part, f"/{keyword}/{escape(name)}")))
+                        shape = unite(shape, conjoin(self, _with_key(name), failed, site, keyword))
+        return shape
+
+
+def _with_key(name: str) -> Shape:
+    """Objects that have a key."""
+    return Shape(objects=(ObjectAlternative(required=(name,)),))
+
+
+def _without_key(name: str) -> Shape:
+    """Objects that lack a key, and everything that is not an object."""
+    return Shape(ALL_LITERALS, ANY_NUMBER, ANY_STRING, (ObjectAlternative(condition=negation(has(name))),), (ANY_ARRAY,))

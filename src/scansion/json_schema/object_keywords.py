@@ -1,0 +1,161 @@
+"""Keywords on objects: what one schema object says about keys and members, and how it can be broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scansion._kernel import Language
+from scansion.json_schema.documents import Site, escape
+from scansion.json_schema.formulas import Formula, conjunction, disjunction, has, negation
+from scansion.json_schema.json_values import kind_of
+from scansion.json_schema.keywords import count, schema_map
+from scansion.json_schema.scalar_keywords import pattern
+from scansion.json_schema.scalars import ANY_STRING, StringSet
+from scansion.json_schema.shapes import (
+    NOT_EVALUATED,
+    Evaluated,
+    Expr,
+    ObjectAlternative,
+    ObjectFacet,
+    Obligation,
+)
+
+if TYPE_CHECKING:
+    from scansion.json_schema.normal_form import Normaliser
+
+__all__ = ["alternative", "broken_members", "must_meet", "violations"]
+
+_SPLIT_KEYS = 3  # broken ``properties`` of at most this many keys are split into alternatives: those prune better
+
+
+def alternative(norm: Normaliser, site: Site, tracking: bool) -> ObjectAlternative:
+    """The objects that the object keywords of a site allow."""
+    schema = site.schema
+    facet = _facet(norm, site)
+    required = _required(site)
+    minimum = count(site, schema, "minProperties", 0) if "minProperties" in schema else 0
+    maximum = count(site, schema, "maxProperties", -1) if "maxProperties" in schema else -1
+    condition: Formula = True
+    if "dependentRequired" in schema or "dependencies" in schema:
+        condition = conjunction(
+            disjunction((negation(has(name)), conjunction(has(other) for other in others))) for name, others in _dependents(site)
+        )
+    evaluated = NOT_EVALUATED
+    if tracking and facet is not None:
+        languages = tuple(language for language, _ in facet.patterns)
+        evaluated = Evaluated(frozenset(facet.properties), languages, "additionalProperties" in schema)
+    return ObjectAlternative((facet,) if facet is not None else (), required, minimum, maximum, condition, evaluated)
+
+
+def _facet(norm: Normaliser, site: Site) -> ObjectFacet | None:
+    """What the site says about members, or None where it says nothing."""
+    schema = site.schema
+    properties: dict[str, Expr] = {}
+    if "properties" in schema:
+        child = norm.child
+        for name, value in schema_map(site, schema, "properties").items():
+            properties[name] = child(site, value, f"/properties/{escape(name)}")
+    patterns: tuple[tuple[Language, Expr], ...] = ()
+    if "patternProperties" in schema:
+        patterns = tuple(
+            (_key_pattern(site, text), norm.child(site, value, f"/patternProperties/{escape(text)}"))
+            for text, value in schema_map(site, schema, "patternProperties").items()
+        )
+    additional: Expr = ()
+    if "additionalProperties" in schema:
+        additional = norm.child(site, schema["additionalProperties"], "/additionalProperties")
+    names: StringSet | None = None
+    if "propertyNames" in schema:
+        allowed = norm.shape(norm.child(site, schema["propertyNames"], "/propertyNames")).strings
+        names = StringSet({}, None) if allowed is None else None if allowed is ANY_STRING else allowed
+    if not properties and not patterns and additional == () and names is None and "additionalProperties" not in schema:
+        return None
+    return ObjectFacet(properties, patterns, additional, names)
+
+
+def _key_pattern(site: Site, text: str) -> Language:
+    return pattern(site, text, "patternProperties")
+
+
+def _required(site: Site) -> tuple[str, ...]:
+    listed = site.schema.get("required")
+    if listed is None:
+        if "required" in site.schema:
+            raise site.wrong("required must be an array of names, not null", "required")
+        return ()
+    if not isinstance(listed, list):
+        raise site.wrong(f"required must be an array of names, not {kind_of(listed)}", "required", "list the names in the parent object")
+    for name in listed:
+        if not isinstance(name, str):
+            raise site.wrong(f"required must be an array of names, and {name!r:.40} is not a string", "required")
+    return tuple(dict.fromkeys(listed))
+
+
+def _dependents(site: Site) -> list[tuple[str, list[str]]]:
+    """``dependentRequired``, and the name lists of ``dependencies``."""
+    found: list[tuple[str, list[str]]] = []
+    for keyword in ("dependentRequired", "dependencies"):
+        if keyword not in site.schema:
+            continue
+        for name, others in schema_map(site, site.schema, keyword).items():
+            if isinstance(others, str) and keyword == "dependencies":
+                others = [others]  # draft 3 spelling, unambiguous
+            if isinstance(others, list) and all(isinstance(other, str) for other in others):
+                found.append((name, others))
+            elif keyword == "dependentRequired" or isinstance(others, list):
+                raise site.wrong(f"{keyword} must map names to arrays of names", keyword)
+    return found
+
+
+def violations(norm: Normaliser, site: Site) -> tuple[ObjectAlternative, ...]:
+    """The ways an object can break the object keywords of a site, as alternatives."""
+    schema = site.schema
+    broken: list[ObjectAlternative] = []
+    conditions: list[Formula] = [negation(has(name)) for name in _required(site)]
+    conditions += [
+        conjunction((has(name), disjunction(negation(has(other)) for other in others))) for name, others in _dependents(site)
+    ]
+    condition = disjunction(conditions)
+    if condition is not False:
+        broken.append(ObjectAlternative(condition=condition))
+    if schema.get("minProperties"):
+        least = count(site, schema, "minProperties", 0)
+        if least > 0:
+            broken.append(ObjectAlternative(maximum=least - 1))
+    if "maxProperties" in schema:
+        broken.append(ObjectAlternative(minimum=count(site, schema, "maxProperties", 0) + 1))
+    facet = _facet(norm, site)
+    if facet is not None:
+        broken += broken_members(norm, facet)
+        if facet.names is not None:
+            wrong = facet.names.complement()
+            if not wrong.is_empty:
+                broken.append(must_meet(Obligation({}, ((wrong.as_language(), ()),), None)))
+    return tuple(broken)
+
+
+def broken_members(norm: Normaliser, facet: ObjectFacet) -> list[ObjectAlternative]:
+    """The alternatives in which some member breaks the facet (its ``names`` apart)."""
+    negated = norm.negated
+    if not facet.patterns and facet.additional == ():
+        named = {name: negated(expr) for name, expr in facet.properties.items() if expr != ()}
+        if len(named) <= _SPLIT_KEYS:
+            return [ObjectAlternative((ObjectFacet({name: expr}),), (name,)) for name, expr in named.items()]
+    # One obligation for each schema that can be broken: a key under two patterns can break either.
+    obligations = []
+    plain = {name: negated(expr) for name, expr in facet.properties.items()}
+    if any(expr is not None for expr in plain.values()):
+        obligations.append(Obligation(plain, (), None))
+    for language, expr in facet.patterns:
+        if expr != ():
+            obligations.append(Obligation({}, ((language, negated(expr)),), None))
+    if facet.additional != ():
+        exempt: dict[str, Expr] = dict.fromkeys(facet.properties, None)
+        covered = tuple((language, None) for language, _ in facet.patterns)
+        obligations.append(Obligation(exempt, covered, negated(facet.additional)))
+    return [must_meet(obligation) for obligation in obligations]
+
+
+def must_meet(obligation: Obligation) -> ObjectAlternative:
+    """The objects with a member that meets the obligation."""
+    return ObjectAlternative(minimum=1, condition=("met", obligation))

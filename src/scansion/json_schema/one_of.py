@@ -1,0 +1,160 @@
+"""``oneOf``: exactly one branch holds.
+
+Branches that no value can satisfy together (other types, a discriminating ``const``, a key required here and forbidden there) are
+simply united. The others are told apart: branches that differ only in which keys they require get one condition, scalars
+are cut out of each other exactly, and what is left is expanded to "this branch and none of those it overlaps".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scansion.json_schema.documents import Site
+from scansion.json_schema.formulas import exactly_one as exactly_one_formula
+from scansion.json_schema.formulas import leaves
+from scansion.json_schema.scalars import NumberSet, StringSet
+from scansion.json_schema.shape_algebra import (
+    conjoin_arrays,
+    conjoin_objects,
+    impossible_array,
+    impossible_object,
+    presence,
+    unite_objects,
+)
+from scansion.json_schema.shapes import ArrayAlternative, Expr, ObjectAlternative, Shape
+
+if TYPE_CHECKING:
+    from scansion.json_schema.normal_form import Normaliser
+
+__all__ = ["exactly_one"]
+
+
+def exactly_one(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shape]) -> Shape:
+    """The shape of values that exactly one branch allows.
+
+    Args:
+        exprs: the branches as expressions, for their negations.
+        branches: their shapes.
+    """
+    once = twice = 0
+    for branch in branches:
+        twice |= once & branch.literals
+        once |= branch.literals
+    return Shape(
+        once & ~twice,
+        _numbers(norm, exprs, branches),
+        _strings(branches),
+        _objects(norm, site, exprs, branches),
+        _arrays(norm, site, exprs, branches),
+    )
+
+
+def _strings(branches: list[Shape]) -> StringSet | None:
+    sets = [branch.strings for branch in branches if branch.strings is not None]
+    if not sets:
+        return None
+    if len(sets) == 1:
+        return sets[0]
+    words: dict[str, int] = {}
+    for item in sets:
+        for word in item.words:
+            words[word] = 0
+    for word in words:
+        words[word] = sum(word in item for item in sets)
+    kept: dict[str, None] = {word: None for word, number in words.items() if number == 1}
+    languages = [item.language for item in sets if item.language is not None]
+    if not languages:
+        return StringSet(kept, None)
+    # A word is spelled canonically, or in any way where only a language has it; the latter words are left to the language.
+    once = StringSet({}, languages[0])
+    more: StringSet | None = None
+    for language in languages[1:]:
+        item = StringSet({}, language)
+        overlap = once.intersect(item)
+        if not overlap.is_empty:
+            more = overlap if more is None else more.union(overlap)
+        once = once.union(item)
+    if more is not None:
+        once = once.intersect(more.complement())
+    if words:
+        once = once.intersect(StringSet(dict.fromkeys(words), None).complement())
+    return StringSet(kept, once.language)
+
+
+def _numbers(norm: Normaliser, exprs: list[Expr], branches: list[Shape]) -> NumberSet | None:
+    holders = [(expr, branch.numbers) for expr, branch in zip(exprs, branches, strict=True) if branch.numbers is not None]
+    if not holders:
+        return None
+    if len(holders) == 1:
+        return holders[0][1]
+    if all(numbers.language is None for _, numbers in holders):
+        values = [set(numbers.words.values()) for _, numbers in holders]
+        words = {}
+        for (_, numbers), _own in zip(holders, values, strict=True):
+            for text, value in numbers.words.items():
+                if sum(value in others for others in values) == 1:
+                    words[text] = value
+        return NumberSet(words, None)
+    result = NumberSet({}, None)
+    for index, (_, numbers) in enumerate(holders):
+        for other, (expr, _) in enumerate(holders):
+            if other != index:
+                excluded = norm.shape(norm.negated(expr)).numbers
+                numbers = numbers.intersect(excluded) if excluded is not None else NumberSet({}, None)
+        result = result.union(numbers)
+    return result
+
+
+def _objects(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shape]) -> tuple[ObjectAlternative, ...]:
+    holders = [i for i, branch in enumerate(branches) if branch.objects]
+    if len(holders) < 2:
+        return branches[holders[0]].objects if holders else ()
+    by_presence = _by_presence([branches[i].objects for i in holders])
+    if by_presence is not None:
+        return by_presence
+    overlaps: dict[int, list[int]] = {i: [] for i in holders}
+    for position, i in enumerate(holders):
+        for j in holders[:position]:
+            if _objects_meet(norm, branches[i].objects, branches[j].objects):
+                overlaps[i].append(j)
+                overlaps[j].append(i)
+    result: tuple[ObjectAlternative, ...] = ()
+    for i in holders:
+        kept = branches[i].objects
+        for j in overlaps[i]:
+            kept = conjoin_objects(norm, kept, norm.shape(norm.negated(exprs[j])).objects, site, f"oneOf/{i}")
+        result += kept
+    return unite_objects(result)
+
+
+def _by_presence(branches: list[tuple[ObjectAlternative, ...]]) -> tuple[ObjectAlternative, ...] | None:
+    """One alternative with a condition, where branches differ only in the keys they ask for or deny; otherwise None."""
+    first = branches[0][0]
+    for alternatives in branches:
+        if len(alternatives) != 1:
+            return None
+        only = alternatives[0]
+        if only.facets != first.facets or only.minimum != first.minimum or only.maximum != first.maximum:
+            return None
+        if only.evaluated is not first.evaluated or any(kind == "met" for kind, _ in leaves(only.condition)):
+            return None
+    condition = exactly_one_formula([presence(alternatives[0]) for alternatives in branches])
+    return (ObjectAlternative(first.facets, (), first.minimum, first.maximum, condition, first.evaluated),)
+
+
+def _objects_meet(norm: Normaliser, left: tuple[ObjectAlternative, ...], right: tuple[ObjectAlternative, ...]) -> bool:
+    return any(not impossible_object(norm, one.intersect(two)) for one in left for two in right)
+
+
+def _arrays(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shape]) -> tuple[ArrayAlternative, ...]:
+    holders = [i for i, branch in enumerate(branches) if branch.arrays]
+    if len(holders) < 2:
+        return branches[holders[0]].arrays if holders else ()
+    result: tuple[ArrayAlternative, ...] = ()
+    for i in holders:
+        kept = branches[i].arrays
+        for j in holders:
+            if j != i and any(not impossible_array(norm, one.intersect(two)) for one in kept for two in branches[j].arrays):
+                kept = conjoin_arrays(norm, kept, norm.shape(norm.negated(exprs[j])).arrays, site, f"oneOf/{i}")
+        result += kept
+    return result

@@ -1,0 +1,273 @@
+"""Keywords on strings and numbers, ``enum`` and ``const``: schema text to scalar sets."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from scansion._kernel import Language
+from scansion.errors import GrammarError, UnsupportedError
+from scansion.json_schema.documents import Site
+from scansion.json_schema.json_values import kind_of
+from scansion.json_schema.keywords import NUMBER, STRING, TYPE_INTEGER, TYPE_NUMBER, count
+from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, NumberSet, StringSet, exact, number_text
+from scansion.json_schema.shape_algebra import conjoin, unite
+from scansion.json_schema.shapes import ALL_LITERALS, ANY_ARRAY, ANY_OBJECT, FALSE, NOTHING, NULL, TRUE, Shape
+
+if TYPE_CHECKING:
+    from scansion.json_schema.normal_form import Normaliser
+
+__all__ = ["numbers", "other_numbers", "other_values", "pattern", "strings", "values"]
+
+_CHARACTER = Language.char_class([(0, 0x10FFFF)])
+
+
+# Strings
+
+
+def strings(norm: Normaliser, site: Site, bits: int) -> StringSet:
+    """The strings that ``minLength``, ``maxLength``, ``pattern`` and ``format`` of a site allow."""
+    if not bits & STRING:
+        return ANY_STRING
+    schema = site.schema
+    low = count(site, schema, "minLength", 0) if "minLength" in schema else 0
+    high = count(site, schema, "maxLength", -1) if "maxLength" in schema else -1
+    parts = []
+    if low or high >= 0:
+        parts.append(_length(low, high))
+    if "pattern" in schema:
+        parts.append(pattern(site, schema["pattern"], "pattern"))
+    if "format" in schema and norm.options.formats != "annotate":
+        language = _format(norm, site, schema["format"])
+        if language is not None:
+            parts.append(language)
+    if not parts:
+        return ANY_STRING
+    return StringSet({}, parts[0] if len(parts) == 1 else Language.intersection(parts))
+
+
+@lru_cache(maxsize=4096)
+def _length(low: int, high: int) -> Language:
+    if 0 <= high < low:
+        return Language.nothing()
+    return _CHARACTER.repeat(low, None if high < 0 else high)
+
+
+def pattern(site: Site, text: Any, keyword: str) -> Language:
+    """The strings in which an ECMA-262 regular expression matches somewhere.
+
+    Raises:
+        GrammarError, UnsupportedError: with the pointer of the keyword and the offset in the pattern.
+    """
+    if not isinstance(text, str):
+        raise site.wrong(f"{keyword} must be a string, not {kind_of(text)}", keyword)
+    from scansion.languages.regex import parse_ecma
+
+    try:
+        return parse_ecma(text)
+    except GrammarError as error:
+        error.pointer = f"{site.pointer}/{keyword}"
+        error.message = f"in the pattern {text!r:.60}" + ("" if error.offset is None else f", at offset {error.offset}") + f": {error.message}"
+        error.args = (str(error),)
+        raise
+
+
+def _format(norm: Normaliser, site: Site, name: Any) -> Language | None:
+    if not isinstance(name, str):
+        raise site.wrong(f"format must be a string, not {kind_of(name)}", "format")
+    from scansion.json_schema.formats import format_language
+
+    language = format_language(name)
+    if language is None and norm.options.formats == "strict":
+        raise UnsupportedError(
+            f"the format {name!r} is not known",
+            pointer=f"{site.pointer}/format",
+            construct="format",
+            hint="formats='enforce' reads unknown formats as annotations",
+        )
+    return language
+
+
+# Numbers
+
+
+def numbers(norm: Normaliser, site: Site, bits: int, integer: bool) -> NumberSet:
+    """The numbers that the numeric keywords of a site allow, ``integer`` where its ``type`` asks for whole ones."""
+    if not bits & NUMBER:
+        return _integers(norm.options.integers == "any") if integer else ANY_NUMBER
+    return NumberSet({}, _bounded(site, integer, norm.options.integers == "any" or not integer))
+
+
+def other_numbers(norm: Normaliser, site: Site, bits: int, types: int) -> NumberSet | None:
+    """The numbers that ``type`` and the numeric keywords of a site do not allow."""
+    if not types & (TYPE_NUMBER | TYPE_INTEGER):
+        return ANY_NUMBER
+    integer = not types & TYPE_NUMBER
+    if bits & NUMBER:
+        return _all_but(_bounded(site, integer, True))
+    return _all_but(_number_language(integer=True, integer_fraction=True)) if integer else None
+
+
+def _all_but(language: Language) -> NumberSet:
+    domain = ANY_NUMBER.language
+    return NumberSet({}, Language.intersection([domain, language.complement()])) if domain is not None else ANY_NUMBER
+
+
+@lru_cache(maxsize=4096)
+def _number_language(**limits: Any) -> Language:
+    from scansion.json_schema.numbers import number_language
+
+    return number_language(**limits)
+
+
+@lru_cache(maxsize=2)
+def _integers(any_spelling: bool) -> NumberSet:
+    return NumberSet({}, _number_language(integer=True, integer_fraction=any_spelling))
+
+
+@lru_cache(maxsize=4096)
+def _value(value: Fraction) -> Language:
+    """Every spelling of one number."""
+    return _number_language(minimum=value, maximum=value)
+
+
+def _bounded(site: Site, integer: bool, fraction: bool) -> Language:
+    schema = site.schema
+    limits: dict[str, Any] = {}
+    for keyword, side in (("minimum", "minimum"), ("maximum", "maximum")):
+        if keyword in schema:
+            limits[side] = _number(site, schema[keyword], keyword)
+    for keyword, side in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if keyword not in schema:
+            continue
+        bound = schema[keyword]
+        if isinstance(bound, bool):  # draft 4: a modifier of minimum or maximum
+            if bound and side in limits:
+                limits[f"exclusive_{side}"] = True
+            continue
+        value = _number(site, bound, keyword)
+        plain = limits.get(side)
+        if plain is None or (value >= plain if side == "minimum" else value <= plain):
+            limits[side] = value
+            limits[f"exclusive_{side}"] = True
+    if "multipleOf" in schema:
+        step = _number(site, schema["multipleOf"], "multipleOf")
+        if step <= 0:
+            raise site.wrong(f"multipleOf must be above 0, not {schema['multipleOf']}", "multipleOf")
+        limits["multiple_of"] = step
+    if integer:
+        limits["integer"] = True
+        limits["integer_fraction"] = fraction
+    return _number_language(**limits) if limits else ANY_NUMBER.language or Language.nothing()
+
+
+def _number(site: Site, value: Any, keyword: str) -> Fraction:
+    if isinstance(value, (bool, str, list, dict)) or value is None or value != value or value in (float("inf"), float("-inf")):
+        raise site.wrong(f"{keyword} must be a number, not {kind_of(value)}", keyword)
+    return exact(value)
+
+
+# Values
+
+
+def values(norm: Normaliser, site: Site) -> Shape:
+    """The shape of ``enum`` and ``const``."""
+    schema = site.schema
+    shape: Shape | None = None
+    if "enum" in schema:
+        shape = _one_of_values(norm, site, _enum(site), "enum")
+    if "const" in schema:
+        constant = _one_of_values(norm, site, [schema["const"]], "const")
+        shape = constant if shape is None else conjoin(norm, shape, constant, site, "const")
+    return shape if shape is not None else NOTHING
+
+
+def _enum(site: Site) -> list[Any]:
+    listed = site.schema["enum"]
+    if not isinstance(listed, list):
+        raise site.wrong(f"enum must be an array of values, not {kind_of(listed)}", "enum")
+    return listed
+
+
+def _one_of_values(norm: Normaliser, site: Site, listed: list[Any], keyword: str) -> Shape:
+    literals = 0
+    words: dict[str, None] = {}
+    texts: dict[str, Fraction] = {}
+    objects: tuple[Any, ...] = ()
+    arrays: tuple[Any, ...] = ()
+    for index, value in enumerate(listed):
+        if type(value) is str:
+            words[value] = None
+        elif value is None:
+            literals |= NULL
+        elif value is True:
+            literals |= TRUE
+        elif value is False:
+            literals |= FALSE
+        elif isinstance(value, (dict, list)):
+            found = norm.positive(_container(norm, site, value, keyword, index))
+            objects += found.objects
+            arrays += found.arrays
+        else:
+            texts[number_text(value)] = _number(site, value, keyword)
+    strings_: StringSet | None = None
+    numbers_: NumberSet | None = None
+    if words:
+        strings_ = StringSet(words, None) if norm.options.spelling == "canonical" else StringSet({}, Language.literals(list(words)))
+    if texts:
+        if norm.options.spelling == "canonical":
+            numbers_ = NumberSet(texts, None)
+        else:
+            numbers_ = NumberSet({}, Language.union([_value(value) for value in texts.values()]))
+    return Shape(literals, numbers_, strings_, objects, arrays)
+
+
+def other_values(norm: Normaliser, site: Site) -> Shape:
+    """What ``enum`` and ``const`` do not allow: either may be the one that is broken."""
+    schema = site.schema
+    shape = NOTHING
+    if "enum" in schema:
+        shape = _none_of_values(norm, site, _enum(site), "enum")
+    if "const" in schema:
+        shape = unite(shape, _none_of_values(norm, site, [schema["const"]], "const"))
+    return shape
+
+
+def _none_of_values(norm: Normaliser, site: Site, listed: list[Any], keyword: str) -> Shape:
+    literals = ALL_LITERALS
+    words: list[str] = []
+    texts: list[Language] = []
+    containers = Shape(ALL_LITERALS, ANY_NUMBER, ANY_STRING, (ANY_OBJECT,), (ANY_ARRAY,))
+    for index, value in enumerate(listed):
+        if type(value) is str:
+            words.append(value)
+        elif value is None:
+            literals &= ~NULL
+        elif value is True:
+            literals &= ~TRUE
+        elif value is False:
+            literals &= ~FALSE
+        elif isinstance(value, (dict, list)):
+            other = norm.negative(_container(norm, site, value, keyword, index))
+            containers = conjoin(norm, containers, other, site, keyword)
+        else:
+            texts.append(_value(_number(site, value, keyword)))
+    strings_ = StringSet({}, Language.literals(words).complement()) if words else ANY_STRING
+    numbers_ = _all_but(Language.union(texts)) if texts else ANY_NUMBER
+    return Shape(literals, numbers_, strings_, containers.objects, containers.arrays)
+
+
+def _container(norm: Normaliser, site: Site, value: Any, keyword: str, index: int) -> Site:
+    """The schema that an object or array constant means."""
+    pointer = f"{site.pointer}/{keyword}/{index}" if keyword == "enum" else f"{site.pointer}/{keyword}"
+    schema: dict[str, Any]
+    if isinstance(value, dict):
+        members = {name: {"const": member} for name, member in value.items()}
+        schema = {"type": "object", "properties": members, "required": list(value), "additionalProperties": False}
+    else:
+        size = len(value)
+        schema = {"type": "array", "items": [{"const": item} for item in value], "minItems": size, "maxItems": size}
+    return norm.documents.constant(value, schema, site, pointer)
+
+

@@ -1,0 +1,197 @@
+"""Sets of strings and sets of numbers: the scalar half of a normal form.
+
+A set is a few *words* (values of ``const`` and ``enum``, which have one canonical spelling) and a *language*. Keeping the words
+apart lets them be spelled canonically, filtered exactly by whatever is conjoined, and compared without an automaton.
+
+Numbers are sets of spellings. A positive set may leave spellings out (``integer`` is written without fraction); a negated one is
+taken from value-closed sets, so that ``not: {type: integer}`` does not let ``1.0`` through.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from scansion._kernel import Language
+
+__all__ = [
+    "ANYTHING",
+    "ANY_NUMBER",
+    "ANY_STRING",
+    "NumberSet",
+    "StringSet",
+    "exact",
+    "number_text",
+    "same_number",
+]
+
+ANYTHING = Language.anything()
+
+
+class StringSet:
+    """A set of strings: ``words`` (written canonically) and every string of ``language`` (in any legal spelling; None: no more)."""
+
+    __slots__ = ("language", "words")
+
+    def __init__(self, words: dict[str, None], language: Language | None) -> None:
+        self.words = words
+        self.language = language
+
+    def __contains__(self, text: str) -> bool:
+        return text in self.words or (self.language is not None and (self.language is ANYTHING or self.language.matches(text)))
+
+    def intersect(self, other: StringSet) -> StringSet:
+        """Strings in both."""
+        if self.language is ANYTHING:
+            return other
+        if other.language is ANYTHING:
+            return self
+        words = {word: None for word in self.words if word in other}
+        if other.words:
+            words.update((word, None) for word in other.words if word not in words and word in self)
+        language = None
+        if self.language is not None and other.language is not None:
+            language = self.language if self.language is other.language else Language.intersection([self.language, other.language])
+        return StringSet(words, language)
+
+    def union(self, other: StringSet) -> StringSet:
+        """Strings in either. A word the language has already is dropped: the language spells it too."""
+        if self.language is ANYTHING or other.language is ANYTHING:
+            return ANY_STRING
+        if self.language is None or other.language is None:
+            language = self.language or other.language
+        else:
+            language = Language.union([self.language, other.language])
+        words = self.words | other.words
+        if language is not None:
+            words = {word: None for word in words if not language.matches(word)}
+        return StringSet(words, language)
+
+    def complement(self) -> StringSet:
+        """All other strings."""
+        return StringSet({}, self.as_language().complement())
+
+    def as_language(self) -> Language:
+        """The set as one language of decoded values."""
+        if not self.words:
+            return self.language if self.language is not None else Language.nothing()
+        words = Language.literals(list(self.words))
+        return words if self.language is None else Language.union([words, self.language])
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.words and (self.language is None or (self.language is not ANYTHING and self.language.is_nothing))
+
+    def count(self, limit: int) -> int:
+        """Number of strings, at most ``limit``."""
+        if self.language is ANYTHING:
+            return limit
+        return min(limit, self.as_language().count(limit)) if self.language is not None else min(limit, len(self.words))
+
+
+class NumberSet:
+    """A set of numbers: ``words`` (canonical text to exact value) and the spellings of ``language`` (None: no more)."""
+
+    __slots__ = ("language", "words")
+
+    def __init__(self, words: dict[str, Fraction], language: Language | None) -> None:
+        self.words = words
+        self.language = language
+
+    def intersect(self, other: NumberSet) -> NumberSet:
+        """Numbers in both."""
+        if self is ANY_NUMBER:
+            return other
+        if other is ANY_NUMBER or self is other:
+            return self
+        words: dict[str, Fraction] = {}
+        values = set(other.words.values())
+        for text, value in self.words.items():
+            if value in values:
+                words[text] = value
+            elif other.language is not None:
+                _add_spelled(words, text, value, other.language)
+        if self.language is not None:
+            for text, value in other.words.items():
+                _add_spelled(words, text, value, self.language)
+        language = None
+        if self.language is not None and other.language is not None:
+            language = self.language if self.language == other.language else Language.intersection([self.language, other.language])
+        return NumberSet(words, language)
+
+    def union(self, other: NumberSet) -> NumberSet:
+        """Numbers in either."""
+        if self is ANY_NUMBER or other is ANY_NUMBER:
+            return ANY_NUMBER
+        if self.language is None or other.language is None:
+            language = self.language or other.language
+        else:
+            language = Language.union([self.language, other.language])
+        return NumberSet(self.words | other.words, language)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.words and (self.language is None or self.language.is_nothing)
+
+    def count(self, limit: int) -> int:
+        """An upper bound, at most ``limit``, on the number of distinct values (two spellings may share one)."""
+        count = len(set(self.words.values()))
+        if self.language is not None:
+            count += self.language.count(limit)
+        return min(limit, count)
+
+
+ANY_STRING = StringSet({}, ANYTHING)
+
+
+def exact(number: Any) -> Fraction:
+    """The exact value of a JSON number as Python holds it; a float is the decimal its ``repr`` shows."""
+    if isinstance(number, int):
+        return Fraction(number)
+    return Fraction(number if isinstance(number, Decimal) else Decimal(repr(number)))
+
+
+def number_text(number: Any) -> str:
+    """A JSON number as ``json.dumps`` writes it; a ``Decimal`` (from a schema text) keeps the digits it was given with."""
+    if isinstance(number, Decimal):
+        text = repr(float(number))
+        return text if Decimal(text) == number else str(number).replace("E", "e")
+    return json.dumps(number)
+
+
+def same_number(text: str, value: Fraction, language: Language) -> str | None:
+    """A spelling of a number that a language has: the text itself, or its plain integer; None where it has neither."""
+    if language.matches(text):
+        return text
+    if value.denominator == 1:
+        plain = str(value.numerator)
+        if plain != text and language.matches(plain):
+            return plain
+    return None
+
+
+def _add_spelled(words: dict[str, Fraction], text: str, value: Fraction, language: Language) -> None:
+    spelled = same_number(text, value, language)
+    if spelled is not None:
+        words.setdefault(spelled, value)
+
+
+# Every JSON number in every spelling RFC 8259 has.
+_DIGITS = Language.char_class([(48, 57)])
+_MORE = _DIGITS.repeat(0, None)
+_INTEGER = Language.union([Language.literal("0"), Language.concat([Language.char_class([(49, 57)]), _MORE])])
+ANY_NUMBER = NumberSet(
+    {},
+    Language.concat(
+        [
+            Language.literal("-").repeat(0, 1),
+            _INTEGER,
+            Language.concat([Language.literal("."), _DIGITS.repeat(1, None)]).repeat(0, 1),
+            Language.concat(
+                [Language.literals(["e", "E"]), Language.literals(["+", "-"]).repeat(0, 1), _DIGITS.repeat(1, None)]
+            ).repeat(0, 1),
+        ]
+    ),
+)
