@@ -1,0 +1,1 @@
+"""Text in, grammar out: GBNF, Lark, regular expressions and choices, and back to text."""

@@ -1,0 +1,270 @@
+"""Reading single items of a regular expression: characters, escapes, bracketed classes, under the flags in force."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple, NoReturn
+
+from scansion.errors import GrammarError, LimitError, UnsupportedError
+from scansion.languages import regex_classes, unicode_classes
+from scansion.languages.regex_syntax import Assertion, CharacterClass, Literal, Ranges, Regex
+
+__all__ = ["MAX_PATTERN_LENGTH", "Flags", "PatternReader"]
+
+MAX_PATTERN_LENGTH = 1 << 20
+
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
+_OCTAL = re.compile(r"0[0-7]{0,2}|[0-3][0-7]{2}")
+
+
+class Flags(NamedTuple):
+    ignore_case: bool = False
+    multi_line: bool = False
+    dot_all: bool = False
+    verbose: bool = False
+    ascii: bool = False
+
+
+class PatternReader:
+    """A pattern, a position in it, and what stands there."""
+
+    def __init__(self, pattern: str, *, ecma: bool, flags: Flags) -> None:
+        if len(pattern) > MAX_PATTERN_LENGTH:
+            raise LimitError(
+                f"the pattern has {len(pattern):,} characters; at most {MAX_PATTERN_LENGTH:,} are read",
+                limit="pattern_length",
+                allowed=MAX_PATTERN_LENGTH,
+            )
+        self.text = pattern
+        self.pos = 0
+        self.ecma = ecma
+        self.flags = flags
+
+    # Errors
+
+    def fail(self, message: str, offset: int, construct: str, hint: str | None = None) -> NoReturn:
+        raise GrammarError(message, construct=construct, hint=hint, offset=offset)
+
+    def unsupported(self, message: str, offset: int, construct: str, hint: str | None = None) -> NoReturn:
+        raise UnsupportedError(message, construct=construct, hint=hint, offset=offset)
+
+    # Characters and classes
+
+    def character(self, point: int) -> Regex:
+        """One code point under the flags in force."""
+        if 0xD800 <= point <= 0xDFFF:
+            return CharacterClass(())  # no text holds half of a surrogate pair
+        if self.flags.ignore_case:
+            return self.char_class(((point, point),))
+        return Literal(chr(point))
+
+    def char_class(self, ranges: Ranges, negated: bool = False) -> Regex:
+        if self.flags.ignore_case:
+            ranges = unicode_classes.case_closure(ranges)
+        if negated:
+            ranges = unicode_classes.complement(ranges)
+        if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+            return Literal(chr(ranges[0][0]))
+        return CharacterClass(ranges)
+
+    # Escapes
+
+    def escape(self) -> Regex:
+        start, text = self.pos, self.text
+        if start + 1 == len(text):
+            self.fail("the pattern ends in a backslash", start, "\\", "write \\\\ for the character")
+        char = text[start + 1]
+        if char in "bB":
+            self.pos += 2
+            word = regex_classes.word(self.ecma, self.flags.ascii)
+            if self.flags.ignore_case:
+                word = unicode_classes.case_closure(word)
+            return Assertion("boundary" if char == "b" else "no_boundary", word, start)
+        if not self.ecma and char in "AZz":
+            self.pos += 2
+            return Assertion("text_start" if char == "A" else "text_end", (), start)
+        ranges = self._class_escape()
+        if ranges is not None:
+            return self.char_class(ranges)
+        if char == "k" or ("1" <= char <= "9" and not self._octal_at(start + 1)):
+            self.unsupported("a back-reference is not regular", start, f"\\{char}", "repeat the group's expression instead")
+        return self.character(self._character_escape(in_class=False))
+
+    def _octal_at(self, start: int) -> bool:
+        """Python reads three octal digits as a character (``\\101``)."""
+        return not self.ecma and _OCTAL.match(self.text, start) is not None
+
+    def _class_escape(self) -> Ranges | None:
+        """``\\d \\w \\s \\D \\W \\S \\p{...} \\P{...}`` at the position: its set. None, and nothing read, for anything else."""
+        start, text = self.pos, self.text
+        char = text[start + 1 : start + 2]
+        if char and char in "dDwWsS":
+            self.pos += 2
+            return regex_classes.escape(char, self.ecma, self.flags.ascii)
+        if char not in ("p", "P"):
+            return None
+        if text.startswith("{", start + 2):
+            close = text.find("}", start)
+            if close < 0:
+                self.fail("this property name is never closed", start, f"\\{char}{{")
+            name, self.pos = text[start + 3 : close], close + 1
+        else:
+            if self.ecma or start + 2 == len(text):
+                self.fail(f"\\{char} needs a property in braces", start, f"\\{char}", f"write \\{char}{{L}}")
+            name, self.pos = text[start + 2], start + 3
+        negated = char == "P"
+        if not self.ecma and name.startswith("^"):
+            name, negated = name[1:], not negated
+        head, equals, value = name.partition("=")
+        ranges = unicode_classes.property_ranges(head, value if equals else None)
+        if ranges is None:
+            hint = "general categories (Lu), scripts (Script=Greek) and binary properties (Alphabetic) are known"
+            self.fail(f"there is no Unicode property {name!r}", start, text[start : self.pos], hint)
+        return unicode_classes.complement(ranges) if negated else ranges
+
+    def _character_escape(self, in_class: bool) -> int:
+        """The code point of the escape at the position."""
+        start, text = self.pos, self.text
+        if start + 1 == len(text):
+            self.fail("the pattern ends in a backslash", start, "\\", "write \\\\ for the character")
+        char = text[start + 1]
+        self.pos += 2
+        if char in regex_classes.CONTROL_ESCAPES:
+            return regex_classes.CONTROL_ESCAPES[char]
+        if char == "b" and in_class:
+            return 8
+        if char == "x":
+            return self._hexadecimal(start, 2, braces=not self.ecma)
+        if char == "u":
+            return self._unicode_escape(start)
+        if self.ecma:
+            return self._ecma_character(start, char)
+        return self._python_character(start, char)
+
+    def _ecma_character(self, start: int, char: str) -> int:
+        text = self.text
+        if char == "0" and not text[start + 2 : start + 3].isdigit():
+            return 0
+        if char == "c":
+            letter = text[start + 2 : start + 3]
+            if not (letter.isascii() and letter.isalpha()):
+                self.fail("\\c needs a letter", start, "\\c")
+            self.pos += 1
+            return ord(letter) % 32
+        if char.isascii() and char.isalnum():
+            hints = {"A": "use ^", "Z": "use $", "z": "use $", "h": "use [ \\t]", "Q": "escape each character"}
+            self.fail(f"\\{char} is no escape of ECMA-262", start, f"\\{char}", hints.get(char))
+        return ord(char)
+
+    def _python_character(self, start: int, char: str) -> int:
+        text = self.text
+        if char in "01234567":
+            digits = _OCTAL.match(text, start + 1)
+            if digits is None:
+                self.fail(f"\\{char} is no octal escape", start, f"\\{char}")
+            self.pos = digits.end()
+            return int(digits.group(), 8)
+        if char == "a":
+            return 7
+        if char == "U":
+            return self._hexadecimal(start, 8, braces=True)
+        if char == "N" and text.startswith("{", start + 2):
+            close = text.find("}", start)
+            name = text[start + 3 : close] if close > 0 else ""
+            try:
+                point = ord(unicodedata.lookup(name))
+            except (KeyError, TypeError):
+                self.fail(f"there is no character named {name!r}", start, "\\N{")
+            self.pos = close + 1
+            return point
+        if char.isascii() and char.isalnum():
+            self.fail(f"\\{char} is no escape", start, f"\\{char}")
+        return ord(char)
+
+    def _hexadecimal(self, start: int, digits: int, braces: bool) -> int:
+        text = self.text
+        if braces and text.startswith("{", self.pos):
+            close = text.find("}", self.pos)
+            written = text[self.pos + 1 : close] if close > 0 else ""
+            end = close + 1
+            valid = 0 < len(written.lstrip("0")) <= 6 or (written != "" and not written.strip("0"))
+        else:
+            written = text[self.pos : self.pos + digits]
+            end = self.pos + digits
+            valid = len(written) == digits
+        if not valid or not _HEXADECIMAL.fullmatch(written) or int(written, 16) > 0x10FFFF:
+            self.fail("this escape needs hexadecimal digits of a code point", start, text[start : start + 2])
+        self.pos = end
+        return int(written, 16)
+
+    def _unicode_escape(self, start: int) -> int:
+        """``\\uHHHH``, two of which may make a surrogate pair, or ``\\u{H...}``."""
+        point = self._hexadecimal(start, 4, braces=True)
+        if 0xD800 <= point <= 0xDBFF and self.text.startswith("\\u", self.pos):
+            low = self.text[self.pos + 2 : self.pos + 6]
+            if len(low) == 4 and _HEXADECIMAL.fullmatch(low) and 0xDC00 <= int(low, 16) <= 0xDFFF:
+                self.pos += 6
+                return 0x10000 + ((point - 0xD800) << 10) + int(low, 16) - 0xDC00
+        return point
+
+    # Bracketed classes
+
+    def bracket(self) -> Regex:
+        text, start, length = self.text, self.pos, len(self.text)
+        self.pos += 1
+        negated = text.startswith("^", self.pos)
+        if negated:
+            self.pos += 1
+        ranges: list[tuple[int, int]] = []
+        first = True
+        while True:
+            if self.pos >= length:
+                self.fail("this class is never closed", start, "[", "add ] or write \\[ for the character")
+            if text[self.pos] == "]" and (self.ecma or not first):
+                self.pos += 1
+                break
+            first = False
+            self._bracket_item(ranges)
+        return self.char_class(unicode_classes.union(ranges), negated)
+
+    def _bracket_item(self, ranges: list[tuple[int, int]]) -> None:
+        text, start = self.text, self.pos
+        if not self.ecma:
+            if text[start : start + 2] in ("&&", "~~") or (text.startswith("--", start) and text[start + 2 : start + 3] not in ("", "]")):
+                operator = text[start : start + 2]
+                self.unsupported(f"{operator} in a class means different things to Python and Rust", start, operator, "escape it")
+            if text.startswith("[:", start) and (close := text.find(":]", start)) > 0:
+                posix = regex_classes.posix(text[start + 2 : close])
+                if posix is None:
+                    self.fail(f"there is no class {text[start : close + 2]}", start, "[:")
+                ranges.extend(posix)
+                self.pos = close + 2
+                return
+        low = self._bracket_end()
+        if not text.startswith("-", self.pos) or text[self.pos + 1 : self.pos + 2] in ("]", ""):
+            ranges.extend(((low, low),) if type(low) is int else low)  # type: ignore[arg-type]
+            return
+        dash = self.pos
+        self.pos += 1
+        high = self._bracket_end()
+        if type(low) is int and type(high) is int:
+            if high < low:
+                self.fail(f"the range {text[start : self.pos]} is in reverse order", start, "character range")
+            ranges.append((low, high))
+            return
+        if not self.ecma:
+            self.fail(f"{text[start : self.pos]} is no range", dash, "character range", "write \\- for a hyphen")
+        for end in (low, 0x2D, high):  # Annex B: the hyphen stands for itself
+            ranges.extend(((end, end),) if type(end) is int else end)  # type: ignore[arg-type]
+
+    def _bracket_end(self) -> int | Ranges:
+        """One character of a class, or a class escape's set."""
+        char = self.text[self.pos]
+        if char == "\\":
+            found = self._class_escape()
+            return self._character_escape(in_class=True) if found is None else found
+        self.pos += 1
+        if "\ud800" <= char <= "\udfff":
+            self.fail("half of a surrogate pair is no character", self.pos - 1, "surrogate", "write the whole character")
+        return ord(char)

@@ -1,0 +1,197 @@
+"""Syntax tree of a regular expression to the regular language it accepts, by algebra.
+
+Most expressions translate operator by operator. Where there are assertions, the translation carries the *continuation*: the
+language K of all that may follow. Then a look-ahead is an intersection, ``A(?=B)C`` = A · (B·anything ∩ C·K), a negative one
+intersects with the complement, and ``$`` intersects with the empty text. What that cannot say, context that depends on what was read (word
+boundaries, look-behind) or a loop around a look-ahead, goes to `regex_to_automaton`, which can, at the price of
+expanding counts.
+"""
+
+from __future__ import annotations
+
+from scansion._kernel import Language
+from scansion.languages.regex_syntax import Alternation, Assertion, CharacterClass, Literal, Look, Regex, Repeat, Sequence
+from scansion.languages.regex_to_automaton import automaton_language
+
+__all__ = ["language_of"]
+
+_NOTHING = Language.nothing()
+_EMPTY = Language.empty()
+_ANYTHING = Language.anything()
+_ANY_CHARACTER = Language.char_class([(0, 0x10FFFF)])
+_UNROLLED = 8  # a counted group with context inside is written out up to this many times
+
+
+class _NeedsAutomaton(Exception):
+    """The expression has context that the algebra cannot carry."""
+
+
+def language_of(tree: Regex, *, search: bool) -> Language:
+    """The texts that ``tree`` matches: as a whole, or (``search``) anywhere inside.
+
+    Raises:
+        LimitError: look-arounds that need too many states (see `regex_to_automaton`).
+    """
+    parts = tree.parts if type(tree) is Sequence else (tree,)
+    first, last = 0, len(parts)
+    head = tail = search
+    if last and type(parts[0]) is Assertion and parts[0].kind == "text_start":
+        first, head = 1, False
+    if last > first and type(parts[-1]) is Assertion and parts[-1].kind == "text_end":
+        last, tail = last - 1, False
+    try:
+        body = [_plain(part) for part in parts[first:last]]
+    except _NeedsAutomaton:
+        return _with_context(tree, search)
+    if head:
+        body.insert(0, _ANYTHING)
+    if tail:
+        body.append(_ANYTHING)
+    return body[0] if len(body) == 1 else Language.concat(body)
+
+
+def _plain(tree: Regex) -> Language:
+    """The language of an expression without assertions; raises `_NeedsAutomaton` where there is one."""
+    kind = type(tree)
+    if kind is Literal:
+        return Language.literal(tree.text)  # type: ignore[union-attr]
+    if kind is CharacterClass:
+        return Language.char_class(tree.ranges)  # type: ignore[union-attr]
+    if kind is Repeat:
+        return _plain(tree.body).repeat(tree.low, tree.high)  # type: ignore[union-attr]
+    if kind is Sequence:
+        return Language.concat([_plain(part) for part in tree.parts])  # type: ignore[union-attr]
+    if kind is Alternation:
+        texts = [option.text for option in tree.options if type(option) is Literal]  # type: ignore[union-attr]
+        if len(texts) < 2:
+            return Language.union([_plain(option) for option in tree.options])  # type: ignore[union-attr]
+        rest = [_plain(option) for option in tree.options if type(option) is not Literal]  # type: ignore[union-attr]
+        return Language.union([Language.literals(texts), *rest])
+    raise _NeedsAutomaton
+
+
+def _with_context(tree: Regex, search: bool) -> Language:
+    translator = _Continuation()
+    rest = _ANYTHING if search else _EMPTY
+    try:
+        at_start = translator.before(tree, rest, True)
+        if not search:
+            return at_start
+        inside = translator.before(tree, rest, False) if translator.looks_back(tree) else at_start
+    except _NeedsAutomaton:
+        return automaton_language(tree, search=search)
+    if inside is at_start:
+        return Language.concat([_ANYTHING, at_start])
+    return Language.union([at_start, Language.concat([_ANY_CHARACTER, _ANYTHING, inside])])
+
+
+class _Continuation:
+    """Translation with continuation, remembering which subtrees have context."""
+
+    def __init__(self) -> None:
+        self._plain: dict[int, Language | None] = {}
+
+    def plain(self, tree: Regex) -> Language | None:
+        key = id(tree)
+        if key not in self._plain:
+            try:
+                self._plain[key] = _plain(tree)
+            except _NeedsAutomaton:
+                self._plain[key] = None
+        return self._plain[key]
+
+    def before(self, tree: Regex, rest: Language, at_start: bool | None) -> Language:
+        """``tree`` and then ``rest``, begun at the start of the text, (False) not there, or (None) either.
+
+        Raises `_NeedsAutomaton` where the answer depends on more than that.
+        """
+        plain = self.plain(tree)
+        if plain is not None:
+            return Language.concat([plain, rest])
+        if isinstance(tree, Sequence):
+            starts = [at_start]
+            for part in tree.parts[:-1]:
+                starts.append(_after(starts[-1], part))
+            for part, start in zip(reversed(tree.parts), reversed(starts), strict=True):
+                rest = self.before(part, rest, start)
+            return rest
+        if isinstance(tree, Alternation):
+            return Language.union([self.before(option, rest, at_start) for option in tree.options])
+        if isinstance(tree, Repeat):
+            return self._repeat(tree, rest, at_start)
+        if isinstance(tree, Look):
+            if not tree.ahead:
+                raise _NeedsAutomaton
+            body = self.before(tree.body, _ANYTHING, at_start)
+            return Language.intersection([rest, body.complement() if tree.negative else body])
+        if isinstance(tree, Assertion):
+            return self._assertion(tree, rest, at_start)
+        raise _NeedsAutomaton
+
+    def _repeat(self, tree: Repeat, rest: Language, at_start: bool | None) -> Language:
+        if tree.high is None or tree.high > _UNROLLED:
+            raise _NeedsAutomaton
+        later = _after(at_start, tree.body)
+        result = rest
+        for done in reversed(range(tree.high)):
+            once = self.before(tree.body, result, at_start if done == 0 else later)
+            result = Language.union([once, rest]) if done >= tree.low else once
+        return result
+
+    @staticmethod
+    def _assertion(tree: Assertion, rest: Language, at_start: bool | None) -> Language:
+        if tree.kind == "text_end":
+            return _EMPTY if rest.nullable else _NOTHING
+        if tree.kind == "line_end":
+            terminator = Language.concat([Language.char_class(tree.ranges), _ANYTHING])
+            return Language.intersection([rest, Language.union([_EMPTY, terminator])])
+        if at_start and tree.kind in ("text_start", "line_start"):
+            return rest
+        if at_start is False and tree.kind == "text_start":
+            return _NOTHING
+        if at_start:  # before a text there is no word character
+            word = Language.concat([Language.char_class(tree.ranges), _ANYTHING])
+            return Language.intersection([rest, word if tree.kind == "boundary" else word.complement()])
+        raise _NeedsAutomaton
+
+    def looks_back(self, tree: Regex) -> bool:
+        """Whether what ``tree`` matches can depend on what stands before it."""
+        if self.plain(tree) is not None:
+            return False
+        if isinstance(tree, Assertion):
+            return tree.kind not in ("text_end", "line_end")
+        if isinstance(tree, Look):
+            return not tree.ahead or self.looks_back(tree.body)
+        if isinstance(tree, Repeat):
+            return self.looks_back(tree.body)
+        if isinstance(tree, Sequence):
+            return any(self.looks_back(part) for part in tree.parts)
+        return isinstance(tree, Alternation) and any(self.looks_back(option) for option in tree.options)
+
+
+def _after(at_start: bool | None, tree: Regex) -> bool | None:
+    """What is known about the place after ``tree``, begun where ``at_start`` says."""
+    if at_start is False or _least(tree) > 0:
+        return False
+    return at_start if not _consumes(tree) else None
+
+
+def _least(tree: Regex) -> int:
+    """0 where ``tree`` can match the empty text as far as lengths tell, else at least 1."""
+    if isinstance(tree, Literal | CharacterClass):
+        return 1
+    if isinstance(tree, Sequence):
+        return max((_least(part) for part in tree.parts), default=0)
+    if isinstance(tree, Alternation):
+        return min(_least(option) for option in tree.options)
+    return _least(tree.body) if isinstance(tree, Repeat) and tree.low else 0
+
+
+def _consumes(tree: Regex) -> bool:
+    if isinstance(tree, Assertion | Look):
+        return False
+    if isinstance(tree, Sequence):
+        return any(_consumes(part) for part in tree.parts)
+    if isinstance(tree, Alternation):
+        return any(_consumes(option) for option in tree.options)
+    return not isinstance(tree, Repeat) or _consumes(tree.body)
