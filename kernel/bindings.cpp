@@ -20,4 +20,5 @@ NB_MODULE(_kernel, m) {
         }
     });
     scansion::bind_language(m);
+    scansion::bind_matching(m);
 }

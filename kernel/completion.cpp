@@ -1,0 +1,290 @@
+#include "completion.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+namespace scansion {
+
+namespace {
+constexpr std::uint64_t impossible = Completion::impossible;
+constexpr std::uint64_t not_computed = impossible - 1;
+std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a >= not_computed || b >= not_computed ? impossible : a + b; }
+std::uint64_t add(std::uint64_t a, std::uint64_t b, std::uint64_t c) { return add(add(a, b), c); }
+}  // namespace
+
+std::uint64_t Completion::value_cost(const Value& value) const {
+    std::uint64_t best = impossible;
+    for (const Alternative& a : value) best = std::min(best, rule_cost_[a.rule]);
+    return best;
+}
+
+std::uint64_t Completion::member_cost(const ObjectSpec& spec, std::uint32_t property) const {
+    const Property& p = spec.properties[property];
+    return add(lexemes_.key_spelling(p.key).size(), Lexemes::instance().min_bytes(engine_.program().punctuation.colon), value_cost(p.value));
+}
+
+// Costs of finishing a rule from each node, by sweeps to the least fixpoint.
+void Completion::prepare() {
+    if (ready_) return;
+    ready_ = true;
+    const Program& p = engine_.program();
+    node_cost_.assign(p.nodes.size(), impossible);
+    rule_cost_.assign(p.rules.size(), impossible);
+    auto lex = [&](LexId id) -> std::uint64_t {
+        if (id == dead_lex) return impossible;
+        std::uint32_t bytes = lexemes_.min_bytes(id);
+        return bytes == 0xffffffffu ? impossible : bytes;
+    };
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t i = p.nodes.size(); i-- > 0;) {
+            const Node& n = p.nodes[i];
+            std::uint64_t cost = impossible;
+            switch (n.op) {
+                case Op::ret: cost = 0; break;
+                case Op::fail: break;
+                case Op::lex: cost = add(lex(p.lexemes[n.a]), node_cost_[n.b]); break;
+                case Op::call: cost = add(rule_cost_[n.a], node_cost_[n.b]); break;
+                case Op::alt:
+                    for (std::uint32_t k = 0; k < n.b; ++k) cost = std::min(cost, node_cost_[p.targets[n.a + k]]);
+                    break;
+                case Op::token: cost = add(1, node_cost_[n.b]); break;
+                case Op::object: {
+                    FrameId f = engine_.object_frames().initial(n.a);
+                    if (f != no_frame) cost = add(lex(p.punctuation.object_open), object_rest(f, false), node_cost_[n.b]);
+                    break;
+                }
+                case Op::array:
+                    cost = add(lex(p.punctuation.array_open), array_rest(engine_.array_frames().initial(n.a), false), node_cost_[n.b]);
+                    break;
+                case Op::repeat: {
+                    Repeat r = p.repeat_at(static_cast<std::uint32_t>(i));
+                    std::uint64_t body = rule_cost_[r.rule];
+                    cost = r.low == 0 ? node_cost_[n.b] : body == impossible ? impossible : add(body * r.low, node_cost_[n.b]);
+                    break;
+                }
+            }
+            if (cost < node_cost_[i]) node_cost_[i] = cost, changed = true;
+        }
+        for (std::size_t r = 0; r < p.rules.size(); ++r) {
+            std::uint64_t cost = node_cost_[p.rules[r]];
+            if (cost < rule_cost_[r]) rule_cost_[r] = cost, changed = true;
+        }
+    }
+}
+
+std::uint64_t Completion::condition_cost(std::uint32_t condition, const ObjectSpec& spec) {
+    // The cheapest set of keys that makes the condition true: bounded by the number of keys, exact costs by their fewest.
+    std::uint32_t fewest = engine_.conditions_.fewest(condition, static_cast<std::uint32_t>(spec.properties.size()));
+    if (fewest == 0xffffffffu) return impossible;
+    if (fewest == 0) return 0;
+    std::uint64_t cheapest = impossible;
+    for (std::uint32_t i = 0; i < spec.properties.size(); ++i)
+        if (!spec.properties[i].required) cheapest = std::min(cheapest, member_cost(spec, i));
+    return cheapest == impossible ? 0 : cheapest * fewest;
+}
+
+std::uint64_t Completion::object_rest(FrameId id, bool after_value) {
+    ObjectFrames& frames = engine_.object_frames();
+    const Program& p = engine_.program();
+    const ObjectSpec& spec = frames.spec(id);
+    std::uint64_t comma = lexemes_.min_bytes(p.punctuation.comma), colon = lexemes_.min_bytes(p.punctuation.colon);
+    std::uint64_t close = lexemes_.min_bytes(after_value ? p.punctuation.object_close : p.punctuation.object_close_empty);
+    std::vector<std::uint32_t> required;
+    std::uint32_t keys = frames.keys_needed(id, required);
+    std::uint64_t cost = 0;
+    for (std::uint32_t i : required) cost = add(cost, member_cost(spec, i));
+    std::uint32_t extra = keys - static_cast<std::uint32_t>(required.size());
+    if (extra) {
+        std::vector<std::uint64_t> options;
+        for (std::uint32_t i = spec.any_order ? 0 : frames[id].position; i < spec.properties.size(); ++i)
+            if (!spec.properties[i].required) options.push_back(member_cost(spec, i));
+        for (const Group& g : spec.groups) {
+            std::uint64_t c = add(lexemes_.min_bytes(g.lexeme), colon, value_cost(g.value));
+            options.insert(options.end(), extra, c);
+        }
+        std::sort(options.begin(), options.end());
+        for (std::uint32_t k = 0; k < extra; ++k) cost = k < options.size() ? add(cost, options[k]) : impossible;
+    }
+    std::uint64_t by_condition = condition_cost(frames[id].condition, spec);
+    if (by_condition == impossible) return impossible;
+    if (by_condition && extra == 0 && required.empty()) cost = std::max(cost, by_condition), keys = std::max(keys, 1u);
+    if (keys == 0) return close;
+    std::uint64_t commas = after_value ? keys : keys - 1;
+    return add(add(cost, commas * comma), lexemes_.min_bytes(p.punctuation.object_close));
+}
+
+std::uint64_t Completion::array_rest(FrameId id, bool after_item) {
+    ArrayFrames& frames = engine_.array_frames();
+    const Program& p = engine_.program();
+    const ArraySpec& spec = frames.spec(id);
+    std::uint32_t items = frames.items_needed(id), at = frames[id].count;
+    std::uint64_t comma = lexemes_.min_bytes(p.punctuation.comma);
+    if (items == 0) return lexemes_.min_bytes(after_item ? p.punctuation.array_close : p.punctuation.array_close_empty);
+    std::uint64_t cost = 0;
+    std::uint32_t k = 0;
+    for (; k < items && at + k < spec.prefix.size(); ++k) cost = add(cost, value_cost(spec.prefix[at + k]));
+    if (k < items) {
+        std::uint64_t each = value_cost(spec.rest);
+        cost = each == impossible ? impossible : add(cost, each * (items - k));
+    }
+    return add(cost, (after_item ? items : items - 1) * comma, lexemes_.min_bytes(p.punctuation.array_close));
+}
+
+std::uint64_t Completion::item_cost(const Item& item) {
+    const Program& p = engine_.program();
+    ObjectFrames& objects = engine_.object_frames();
+    ArrayFrames& arrays = engine_.array_frames();
+    std::uint64_t parent = item.kind() == Resume::accept ? 0 : stack_cost_[item.parent];
+    switch (item.kind()) {
+        case Resume::accept: return 0;
+        case Resume::node: return add(node_cost_[item.low()], parent);
+        case Resume::repeat: {
+            Repeat r = p.repeat_at(item.low());
+            std::uint64_t left = r.low > item.data ? r.low - item.data : 0, body = rule_cost_[r.rule];
+            return add(left ? (body == impossible ? impossible : left * body) : 0, node_cost_[p.nodes[item.low()].b], parent);
+        }
+        case Resume::object_open:
+        case Resume::object_next: {
+            bool first = item.kind() == Resume::object_open;
+            if (first) return add(object_rest(item.data, false), parent);
+            // A comma was read: one member at least must follow.
+            std::uint64_t rest = object_rest(item.data, true), comma = lexemes_.min_bytes(p.punctuation.comma);
+            std::vector<std::uint32_t> required, properties, groups;
+            if (objects.keys_needed(item.data, required) > 0) return add(rest - comma, parent);
+            const ObjectSpec& spec = objects.spec(item.data);
+            objects.available(item.data, properties, groups);
+            std::uint64_t best = impossible;
+            for (std::uint32_t i : properties) best = std::min(best, member_cost(spec, i));
+            for (std::uint32_t g : groups)
+                best = std::min(best, add(lexemes_.min_bytes(spec.groups[g].lexeme), lexemes_.min_bytes(p.punctuation.colon), value_cost(spec.groups[g].value)));
+            return add(best, rest, parent);
+        }
+        case Resume::object_key:
+        case Resume::object_group: {
+            const ObjectSpec& spec = objects.spec(item.data);
+            std::uint64_t colon = lexemes_.min_bytes(p.punctuation.colon), best = impossible;
+            if (item.kind() == Resume::object_group) {
+                FrameId f = objects.with_group(item.data, item.low(), unknown_text);
+                if (f != no_frame) best = add(value_cost(spec.groups[item.low()].value), object_rest(f, true));
+            } else {
+                std::vector<std::uint32_t> properties, groups;
+                objects.available(item.data, properties, groups);
+                for (std::uint32_t i : properties) {
+                    FrameId f = objects.with_property(item.data, i);
+                    if (f != no_frame) best = std::min(best, add(value_cost(spec.properties[i].value), object_rest(f, true)));
+                }
+            }
+            return add(colon, best, parent);
+        }
+        case Resume::object_value: return add(value_cost(objects.pending_value(item.data)), object_rest(item.data, true), parent);
+        case Resume::object_after: {
+            FrameId f = objects.with_value(item.data, item.low());
+            return f == no_frame ? impossible : add(object_rest(f, true), parent);
+        }
+        case Resume::array_open: return add(array_rest(item.data, false), parent);
+        case Resume::array_next: {
+            std::uint64_t rest = array_rest(item.data, true), comma = lexemes_.min_bytes(p.punctuation.comma);
+            if (arrays.items_needed(item.data) > 0) return add(rest == impossible ? impossible : rest - comma, parent);
+            return add(value_cost(arrays.next_value(item.data)), rest, parent);
+        }
+        case Resume::array_after: {
+            FrameId f = arrays.with_item(item.data, item.low());
+            return f == no_frame ? impossible : add(array_rest(f, true), parent);
+        }
+    }
+    return impossible;
+}
+
+std::uint64_t Completion::stack_cost(StackId root) {
+    if (stack_cost_.size() < engine_.stack_count()) stack_cost_.resize(engine_.stack_count(), not_computed);
+    if (stack_cost_[root] != not_computed) return stack_cost_[root];
+    std::vector<StackId> todo{root};  // parents first, without recursion: stacks may be very deep
+    while (!todo.empty()) {
+        StackId s = todo.back();
+        if (stack_cost_[s] != not_computed) {
+            todo.pop_back();
+            continue;
+        }
+        bool ready = true;
+        for (const Item& i : engine_.items(s))
+            if (i.kind() != Resume::accept && stack_cost_[i.parent] == not_computed) todo.push_back(i.parent), ready = false;
+        if (!ready) continue;
+        todo.pop_back();
+        std::uint64_t best = impossible;
+        for (const Item& i : engine_.items(s)) best = std::min(best, item_cost(i));
+        stack_cost_[s] = best;
+    }
+    return stack_cost_[root];
+}
+
+std::uint64_t Completion::estimate(StateId state) {
+    if (state == dead_state) return impossible;
+    if (engine_.accepting(state)) return 0;
+    prepare();
+    if (state < state_cost_.size() && state_cost_[state] != not_computed) return state_cost_[state];
+    std::uint64_t best = impossible;
+    for (std::size_t i = 0; i < engine_.thread_count(state); ++i) {
+        const Thread t = engine_.thread(state, i);
+        std::uint64_t own = 1;
+        if (!t.is_token()) {
+            const LexKey& key = lexemes_[t.lex].key;
+            std::uint32_t bytes = lexemes_.min_bytes(t.lex);
+            if (bytes == 0xffffffffu) continue;
+            own = bytes;
+            if (key.mode == LexMode::key_tail) {  // the key is known: so is what it costs
+                best = std::min(best, add(own, estimate(engine_.after_key(t.stack, key.lang, 0))));
+                continue;
+            }
+        }
+        best = std::min(best, add(own, stack_cost(t.stack)));
+    }
+    if (state >= state_cost_.size()) state_cost_.resize(std::max<std::size_t>(engine_.state_count(), state + 1), not_computed);
+    return state_cost_[state] = best;
+}
+
+bool Completion::shortest(StateId start, std::string& out, std::size_t limit) {
+    struct Open {
+        std::uint64_t total;
+        std::uint32_t entry;
+        bool operator<(const Open& o) const { return total != o.total ? total > o.total : entry < o.entry; }
+    };
+    struct Entry {
+        StateId state;
+        std::uint32_t parent, depth;
+        std::uint8_t byte;
+    };
+    std::vector<Entry> entries{{start, 0, 0, 0}};
+    std::priority_queue<Open> open;
+    std::unordered_map<StateId, std::uint32_t> reached{{start, 0}};
+    std::uint64_t first = estimate(start);
+    if (first == impossible) return false;
+    open.push({first, 0});
+    while (!open.empty()) {
+        Open top = open.top();
+        open.pop();
+        if (top.total > limit || entries.size() > search_limit) return false;
+        Entry e = entries[top.entry];
+        if (engine_.accepting(e.state)) {
+            std::string bytes;
+            for (std::uint32_t i = top.entry; i != 0; i = entries[i].parent) bytes.push_back(static_cast<char>(entries[i].byte));
+            out.append(bytes.rbegin(), bytes.rend());
+            return true;
+        }
+        engine_.for_each_class(e.state, [&](std::uint8_t byte) {
+            StateId to = engine_.step(e.state, byte);
+            if (to == dead_state) return;
+            std::uint64_t left = estimate(to);
+            if (left == impossible) return;
+            auto [it, fresh] = reached.try_emplace(to, e.depth + 1);
+            if (!fresh && it->second <= e.depth + 1) return;
+            it->second = e.depth + 1;
+            open.push({e.depth + 1 + left, static_cast<std::uint32_t>(entries.size())});
+            entries.push_back({to, top.entry, e.depth + 1, byte});
+        });
+    }
+    return false;
+}
+
+}  // namespace scansion

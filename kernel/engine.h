@@ -1,0 +1,194 @@
+// States of a program: interned sets of threads over hash-consed stacks, and their byte transitions.
+//
+// A stack is a *continuation set*: an interned sorted set of items (program point, frame data, parent continuation set), the graph-structured stack of
+// Tomita (1985). Callers that enter one rule at one position share one activation, so ambiguity costs polynomially. A *thread* is a lexeme state, a
+// tracked text and a continuation set. A *state* is an interned set of threads, closed: where a lexeme may end here, what follows it is there too.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "conditions.h"
+#include "frames.h"
+#include "lexeme.h"
+#include "program.h"
+#include "text_trie.h"
+
+namespace scansion {
+
+using StateId = std::uint32_t;
+using StackId = std::uint32_t;
+constexpr StateId dead_state = 0;
+constexpr StateId unknown_state = 0xffffffffu;
+
+// What an item resumes: the top four bits of its program point.
+enum class Resume : std::uint32_t {
+    node = 0,       // low bits: node index
+    repeat,         // low bits: REPEAT node; data: repetitions done
+    object_open,    // data: object frame
+    object_key,     // a declared key was read
+    object_group,   // low bits: group; a key of it was read
+    object_value,   // the colon was read
+    object_after,   // low bits: which alternative the value matched
+    object_next,    // a comma was read
+    array_open,
+    array_after,    // low bits: which alternative the item matched
+    array_next,
+    accept = 15,
+};
+
+struct Item {
+    std::uint32_t point, data;
+    StackId parent;
+    bool operator==(const Item&) const = default;
+    auto operator<=>(const Item&) const = default;
+    Resume kind() const { return static_cast<Resume>(point >> 28); }
+    std::uint32_t low() const { return point & 0x0fffffffu; }
+};
+inline std::uint32_t point_of(Resume kind, std::uint32_t low = 0) { return static_cast<std::uint32_t>(kind) << 28 | low; }
+
+constexpr LexId token_thread = 0x80000000u;  // flag in Thread::lex: a TOKEN edge; the rest is the token set
+
+struct Thread {
+    LexId lex;
+    std::uint32_t text;  // 0: not tracked; else text trie node + 1
+    StackId stack;
+    bool operator==(const Thread&) const = default;
+    auto operator<=>(const Thread&) const = default;
+    bool is_token() const { return lex & token_thread; }
+    std::uint32_t token_set() const { return lex & ~token_thread; }
+};
+
+struct EngineLimits {
+    std::size_t threads = 20000;            // of one state
+    std::size_t depth = 100000;             // of one stack
+    std::size_t bytes = std::size_t{1} << 30;  // of all tables of one constraint
+};
+
+class Engine {
+  public:
+    explicit Engine(std::shared_ptr<const Program> program);
+
+    StateId start() const { return start_; }
+    StateId step(StateId state, std::uint8_t byte);
+    // The state after token `id` taken as a token terminal, or dead.
+    StateId step_token(StateId state, std::uint32_t id);
+    bool accepting(StateId s) const { return states_[s].accepting; }
+    bool has_token_edges(StateId s) const { return states_[s].token_edges; }
+    std::size_t thread_count(StateId s) const { return states_[s].count; }
+    const Thread& thread(StateId s, std::size_t i) const { return threads_[states_[s].first + i]; }
+    StateId intern_threads(std::vector<Thread>& threads, bool accepting);
+    // What follows when the lexeme of a thread on `stack` ends (no key read).
+    StateId after(StackId stack);
+    // The same for a key whose text no token need know (mask walks).
+    StateId after_unknown_key(StackId stack);
+    bool key_is_taken(StackId stack, std::uint32_t text);  // declared or used already, for every item of the stack
+    StateId merge(StateId a, StateId b);
+    void live_bytes(StateId s, std::uint64_t out[4]);
+    // Calls `visit(byte)` for each byte some thread's lexeme can take; the step itself may still be dead.
+    template <class Visit>
+    void for_each_candidate(StateId s, Visit visit) {
+        if (s == dead_state) return;
+        if (!states_[s].map) expand(s);
+        const ByteMap& map = *states_[s].map;
+        for (std::uint16_t c = 0; c < map.count; ++c)
+            if (targets_[states_[s].targets + c] != dead_state)
+                for (std::uint16_t i = map.begin[c]; i < map.begin[c + 1]; ++i) visit(map.members[i]);
+    }
+    // The same, one byte of each class of bytes that lead to the same state.
+    template <class Visit>
+    void for_each_class(StateId s, Visit visit) {
+        if (s == dead_state) return;
+        if (!states_[s].map) expand(s);
+        const ByteMap& map = *states_[s].map;
+        for (std::uint16_t c = 0; c < map.count; ++c)
+            if (targets_[states_[s].targets + c] != dead_state) visit(map.representative[c]);
+    }
+    bool tracked(StateId s) const { return states_[s].tracked; }
+    const std::vector<Item>& items(StackId s) const { return stacks_[s].items; }
+    std::size_t stack_depth(StackId s) const { return stacks_[s].depth; }
+
+    const Program& program() const { return *program_; }
+    const TextTrie& texts() const { return texts_; }
+    ObjectFrames& object_frames() { return objects_; }
+    ArrayFrames& array_frames() { return arrays_; }
+    std::size_t state_count() const { return states_.size(); }
+    std::size_t stack_count() const { return stacks_.size(); }
+    std::size_t bytes() const;
+
+  private:
+    friend class Completion;
+    struct Stack {
+        std::vector<Item> items;
+        std::uint32_t depth = 0;
+        StateId after = unknown_state;
+        StateId after_unknown_key = unknown_state;
+    };
+    struct State {
+        std::uint32_t first = 0, count = 0;
+        bool accepting = false, token_edges = false, tracked = false;
+        const ByteMap* map = nullptr;  // set when expanded
+        std::uint32_t targets = 0;     // targets_[targets + class]
+    };
+    // Collects what becomes live at one position.
+    struct Closure {
+        std::vector<Thread> threads;
+        bool accepting = false;
+        std::vector<Item> work;
+        std::vector<std::pair<std::uint64_t, std::uint32_t>> seen;
+        std::unordered_map<std::uint64_t, std::uint32_t> seen_many;
+        struct Pending {
+            std::uint32_t rank, rule;
+            std::vector<Item> callers;
+        };
+        std::vector<Pending> pending;
+    };
+
+    StackId intern_stack(std::vector<Item> items);
+    StackId stack_of(Item item) { return intern_stack({item}); }
+    void expand(StateId s);
+    StateId compute_step(StateId s, std::uint8_t byte);
+    void add_lexeme_end(std::vector<Thread>& out, bool& accepting, const Thread& thread, LexId lex, std::uint32_t text);
+    void add_state(std::vector<Thread>& out, bool& accepting, StateId s);
+    bool tracked_live(LexId lex, std::uint32_t text, StackId stack);
+
+    StateId finish(Closure& c);
+    void resume(Closure& c, const Item& item);
+    void run(Closure& c, std::uint32_t node, StackId parent, bool fresh);
+    void add_caller(Closure& c, std::uint32_t rule, const Item& item);
+    void add_callers_of(Closure& c, std::uint32_t rule, StackId parent);
+    void pop(Closure& c, StackId parent);
+    bool first_visit(Closure& c, std::uint64_t key);
+    void lexeme(Closure& c, LexId lex, StackId stack);
+    void object_keys(Closure& c, std::uint32_t frame, StackId parent);
+    void object_after(Closure& c, std::uint32_t frame, StackId parent);
+    void array_item(Closure& c, std::uint32_t frame, StackId parent);
+    void array_after(Closure& c, std::uint32_t frame, StackId parent);
+    StateId after_key(StackId stack, std::uint32_t key, std::uint32_t text);
+    void insert_key_texts(std::uint32_t spec);
+
+    std::shared_ptr<const Program> program_;
+    Lexemes& lexemes_;
+    EngineLimits limits_;
+    TextTrie texts_;
+    Conditions conditions_;
+    ObjectFrames objects_;
+    ArrayFrames arrays_;
+    std::vector<bool> key_texts_inserted_;
+    std::unordered_map<std::uint32_t, std::uint32_t> key_of_text_;  // text trie node -> key id
+
+    StableVector<Stack> stacks_;
+    IndexTable stack_table_;
+    StableVector<State> states_;
+    std::vector<Thread> threads_;
+    std::vector<StateId> targets_;
+    IndexTable state_table_;
+    std::unordered_map<std::uint64_t, StateId> tracked_steps_;  // state << 8 | byte
+    std::unordered_map<std::uint64_t, StateId> after_keys_;     // stack << 32 | key id, or the same with text
+    std::unordered_map<std::uint64_t, StateId> after_texts_;
+    StateId start_ = dead_state;
+    std::size_t stack_bytes_ = 0;
+};
+
+}  // namespace scansion

@@ -1,0 +1,103 @@
+// Frame data of JSON containers: interned records that say what has been read, and what may still be.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "conditions.h"
+#include "program.h"
+#include "text_trie.h"
+
+namespace scansion {
+
+using FrameId = std::uint32_t;
+constexpr std::uint32_t no_pending = 0xffffffffu;
+constexpr FrameId no_frame = 0xffffffffu;
+constexpr std::uint32_t unknown_text = 0xfffffffeu;
+
+struct ObjectFrame {
+    std::uint32_t spec = 0;
+    std::uint32_t position = 0;   // declared order: properties before it are past; properties.size() once a group key was read
+    std::uint32_t seen = 0;       // any order: interned set of property indices
+    std::uint32_t count = 0;      // keys read, saturated where it no longer matters
+    std::uint32_t used = 0;       // interned set of additional keys used
+    std::uint32_t condition = Conditions::always;
+    std::uint32_t pending = no_pending;  // property index, or properties.size() + group, whose value comes next
+    bool operator==(const ObjectFrame&) const = default;
+};
+
+class ObjectFrames {
+  public:
+    ObjectFrames(const Program& program, Conditions& conditions, const TextTrie& texts);
+
+    FrameId initial(std::uint32_t spec);
+    const ObjectFrame& operator[](FrameId f) const { return frames_[f]; }
+    const ObjectSpec& spec(FrameId f) const { return program_.objects[frames_[f].spec]; }
+    // Properties that may be next, ascending by spelling, and whether groups may.
+    void available(FrameId f, std::vector<std::uint32_t>& properties, std::vector<std::uint32_t>& groups);
+    FrameId with_property(FrameId f, std::uint32_t property);  // no_frame: the object could not be finished
+    FrameId with_group(FrameId f, std::uint32_t group, std::uint32_t text);
+    FrameId with_value(FrameId f, std::uint32_t alternative);
+    const Value& pending_value(FrameId f) const;
+    bool may_close(FrameId f) const;
+    bool is_used(FrameId f, std::uint32_t text) const;
+    std::size_t used_count(FrameId f) const { return used_[frames_[f].used].count; }
+    bool used_starts_with(FrameId f, std::uint32_t prefix) const;
+    // Fewest further keys before the object may close; properties that must still come are listed.
+    std::uint32_t keys_needed(FrameId f, std::vector<std::uint32_t>& required);
+    std::size_t bytes() const { return frames_.size() * sizeof(ObjectFrame) * 2 + used_.size() * 24 + seen_bytes_; }
+
+  private:
+    bool has_seen(const ObjectFrame& frame, std::uint32_t property) const;
+    std::uint32_t required_left(const ObjectFrame& frame) const;
+    std::uint32_t possible_left(const ObjectFrame& frame) const;
+    bool can_finish(ObjectFrame& frame);  // also drops from the condition what can no longer happen
+    FrameId intern(const ObjectFrame& frame);
+    std::uint32_t intern_seen(std::vector<std::uint64_t> bits);
+    void count_one(ObjectFrame& frame) const;
+
+    struct Used {
+        std::uint32_t parent, text, count;
+    };
+    const Program& program_;
+    Conditions& conditions_;
+    const TextTrie& texts_;
+    std::vector<ObjectFrame> frames_;
+    IndexTable frame_table_;
+    std::vector<std::vector<std::uint64_t>> seen_;
+    IndexTable seen_table_;
+    std::size_t seen_bytes_ = 0;
+    std::vector<Used> used_;
+    std::unordered_map<std::uint64_t, std::uint32_t> used_table_;
+};
+
+struct ArrayFrame {
+    std::uint32_t spec = 0;
+    std::uint32_t count = 0;     // items read, saturated where it no longer matters
+    std::uint32_t counters = 0;  // interned
+    bool operator==(const ArrayFrame&) const = default;
+};
+
+class ArrayFrames {
+  public:
+    explicit ArrayFrames(const Program& program);
+    FrameId initial(std::uint32_t spec);
+    const ArrayFrame& operator[](FrameId f) const { return frames_[f]; }
+    const ArraySpec& spec(FrameId f) const { return program_.arrays[frames_[f].spec]; }
+    bool may_close(FrameId f) const;
+    const Value& next_value(FrameId f) const { return spec(f).at(frames_[f].count); }
+    FrameId with_item(FrameId f, std::uint32_t alternative);  // no_frame: the array could not be finished
+    bool may_continue(FrameId f);
+    std::uint32_t items_needed(FrameId f) const;
+    std::size_t bytes() const { return frames_.size() * sizeof(ArrayFrame) * 2 + counters_.size() * 48; }
+
+  private:
+    FrameId intern(const ArrayFrame& frame);
+    std::uint32_t intern_counters(std::vector<std::uint32_t> counters);
+    const Program& program_;
+    std::vector<ArrayFrame> frames_;
+    IndexTable frame_table_;
+    std::vector<std::vector<std::uint32_t>> counters_;
+    IndexTable counter_table_;
+};
+
+}  // namespace scansion

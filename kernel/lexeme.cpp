@@ -1,0 +1,526 @@
+#include "lexeme.h"
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+
+namespace scansion {
+
+namespace {
+using Lock = std::lock_guard<std::recursive_mutex>;
+Languages& languages() { return Languages::instance(); }
+constexpr std::uint32_t not_computed = 0xfffffffeu;
+
+int hex_digit(std::uint8_t b) {
+    if (b >= '0' && b <= '9') return b - '0';
+    if (b >= 'a' && b <= 'f') return b - 'a' + 10;
+    if (b >= 'A' && b <= 'F') return b - 'A' + 10;
+    return -1;
+}
+
+// Characters a UTF-8 prefix can become: `prefix` holds the bits so far, `left` continuation bytes are missing.
+bool prefix_span(std::uint32_t prefix, std::uint32_t left, std::uint32_t length, CodePoint& first, CodePoint& last) {
+    static constexpr CodePoint smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    first = prefix << (6 * left);
+    last = first | ((1u << (6 * left)) - 1);
+    first = std::max(first, smallest[length]);
+    last = std::min(last, max_code_point);
+    return first <= last;
+}
+
+// Escapes of JSON other than \u, as (letter, character).
+constexpr std::pair<char, char> short_escapes[] = {{'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'b', '\b'}, {'f', '\f'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}};
+}  // namespace
+
+// ---- byte maps -------------------------------------------------------------------------------------------------
+
+const ByteMap* ByteMaps::intern(const std::array<std::uint8_t, 256>& cls, std::uint16_t count) {
+    std::uint64_t h = count;
+    for (std::size_t i = 0; i < 256; i += 8) {
+        std::uint64_t word = 0;
+        for (std::size_t j = 0; j < 8; ++j) word |= std::uint64_t{cls[i + j]} << (8 * j);
+        h = combine(h, word);
+    }
+    std::uint32_t found = table_.find(h, [&](std::uint32_t i) { return maps_[i]->cls == cls; });
+    if (found != IndexTable::none) return maps_[found].get();
+    auto map = std::make_unique<ByteMap>();
+    map->cls = cls;
+    map->count = count;
+    map->id = static_cast<std::uint32_t>(maps_.size());
+    for (int b = 255; b >= 0; --b) map->representative[cls[static_cast<std::size_t>(b)]] = static_cast<std::uint8_t>(b);
+    map->begin.assign(count + 1u, 0);
+    for (std::size_t b = 0; b < 256; ++b) map->begin[cls[b] + 1u]++;
+    for (std::size_t c = 0; c < count; ++c) map->begin[c + 1] = static_cast<std::uint16_t>(map->begin[c + 1] + map->begin[c]);
+    std::vector<std::uint16_t> place(map->begin.begin(), map->begin.end() - 1);
+    for (std::size_t b = 0; b < 256; ++b) map->members[place[cls[b]]++] = static_cast<std::uint8_t>(b);
+    table_.insert(h, map->id);
+    maps_.push_back(std::move(map));
+    return maps_.back().get();
+}
+
+const ByteMap* ByteMaps::join(const ByteMap* a, const ByteMap* b) {
+    if (a == b || b->count == 1) return a;
+    if (a->count == 1) return b;
+    if (a->id > b->id) std::swap(a, b);
+    std::uint64_t key = (std::uint64_t{a->id} << 32) | b->id;
+    if (auto it = joins_.find(key); it != joins_.end()) return it->second;
+    std::array<std::uint8_t, 256> cls;
+    std::vector<std::uint16_t> number(std::size_t{a->count} * b->count, 0xffff);
+    std::uint16_t count = 0;
+    for (std::size_t i = 0; i < 256; ++i) {
+        std::uint16_t& n = number[std::size_t{a->cls[i]} * b->count + b->cls[i]];
+        if (n == 0xffff) n = count++;
+        cls[i] = static_cast<std::uint8_t>(n);
+    }
+    return joins_[key] = intern(cls, count);
+}
+
+const ByteMap* ByteMaps::identity() {
+    std::array<std::uint8_t, 256> cls;
+    for (std::size_t i = 0; i < 256; ++i) cls[i] = static_cast<std::uint8_t>(i);
+    return intern(cls, 256);
+}
+
+// ---- states ----------------------------------------------------------------------------------------------------
+
+Lexemes& Lexemes::instance() {
+    static Lexemes* shared = new Lexemes;
+    return *shared;
+}
+
+Lexemes::Lexemes() { intern(LexKey{}); }
+
+LexId Lexemes::intern(const LexKey& key) {
+    std::uint64_t h = combine(combine(static_cast<std::uint64_t>(key.mode) * 2 + key.json, key.lang), (std::uint64_t{key.value} << 32) | key.extra);
+    h = combine(h, key.depth);
+    std::uint32_t found = table_.find(h, [&](std::uint32_t i) { return states_[i].key == key; });
+    if (found != IndexTable::none) return found;
+    LexId id = static_cast<LexId>(states_.size());
+    LexState& s = states_.push();
+    s.key = key;
+    if (key.mode == LexMode::end)
+        s.accepting = true;
+    else if (key.mode == LexMode::text)
+        s.accepting = languages().nullable(key.lang);
+    else if (key.mode == LexMode::key_tail && key.value == keys_[key.lang].spelled.size())
+        s.accepting = true, s.accepted_key = key.lang;
+    table_.insert(h, id);
+    return id;
+}
+
+LexId Lexemes::start(LangId language, Encoding encoding) {
+    Lock lock(languages().mutex);
+    if (languages().is_nothing(language)) return dead_lex;
+    LexKey key;
+    key.lang = language;
+    key.json = encoding == Encoding::json_string;
+    key.mode = key.json ? LexMode::quote : LexMode::text;
+    return intern(key);
+}
+
+std::uint32_t Lexemes::intern_key(const std::string& decoded) {
+    Lock lock(languages().mutex);
+    if (auto it = key_ids_.find(decoded); it != key_ids_.end()) return it->second;
+    std::uint32_t id = static_cast<std::uint32_t>(keys_.size());
+    Key& k = keys_.push();
+    k.decoded = decoded;
+    k.spelled = "\"";
+    for (char ch : decoded) {
+        std::uint8_t b = static_cast<std::uint8_t>(ch);
+        switch (b) {
+            case '"': k.spelled += "\\\""; break;
+            case '\\': k.spelled += "\\\\"; break;
+            case '\n': k.spelled += "\\n"; break;
+            case '\r': k.spelled += "\\r"; break;
+            case '\t': k.spelled += "\\t"; break;
+            case '\b': k.spelled += "\\b"; break;
+            case '\f': k.spelled += "\\f"; break;
+            default:
+                if (b < 0x20) {
+                    static constexpr char digits[] = "0123456789abcdef";
+                    k.spelled += std::string("\\u00") + digits[b >> 4] + digits[b & 15];
+                } else {
+                    k.spelled += ch;
+                }
+        }
+    }
+    k.spelled += '"';
+    key_ids_.emplace(decoded, id);
+    return id;
+}
+
+LexId Lexemes::key_set(const std::vector<std::uint32_t>& keys) {
+    if (keys.empty()) return dead_lex;
+    Lock lock(languages().mutex);
+    std::uint64_t h = keys.size();
+    for (std::uint32_t k : keys) h = combine(h, k);
+    std::uint32_t found = key_array_table_.find(h, [&](std::uint32_t i) { return key_arrays_[i] == keys; });
+    if (found == IndexTable::none) {
+        found = static_cast<std::uint32_t>(key_arrays_.size());
+        key_arrays_.push() = keys;
+        key_array_table_.insert(h, found);
+    }
+    return keys_state(found, 0, static_cast<std::uint32_t>(keys.size()), 0);
+}
+
+LexId Lexemes::any_spelling(const std::vector<std::uint32_t>& keys) {
+    std::vector<std::vector<CodePoint>> texts;
+    for (std::uint32_t k : keys) {
+        auto& text = texts.emplace_back();
+        const std::string& bytes = keys_[k].decoded;
+        for (std::size_t i = 0; i < bytes.size();) {
+            std::uint8_t lead = static_cast<std::uint8_t>(bytes[i++]);
+            std::uint32_t more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+            CodePoint c = more == 0 ? lead : lead & (0x3fu >> more);
+            for (; more > 0 && i < bytes.size(); --more) c = c << 6 | (static_cast<std::uint8_t>(bytes[i++]) & 0x3f);
+            text.push_back(c);
+        }
+    }
+    Lock lock(languages().mutex);
+    return start(languages().literals(std::move(texts)), Encoding::json_string);
+}
+
+LexId Lexemes::keys_state(std::uint32_t array, std::uint32_t begin, std::uint32_t end, std::uint32_t depth) {
+    LexKey key;
+    if (end - begin == 1) {
+        key.mode = LexMode::key_tail;
+        key.lang = key_arrays_[array][begin];
+        key.value = depth;
+    } else {
+        key.mode = LexMode::keys;
+        key.lang = array;
+        key.value = begin;
+        key.extra = end;
+        key.depth = depth;
+    }
+    return intern(key);
+}
+
+bool Lexemes::any_live(LangId language, CodePoint first, CodePoint last) {
+    const DerivativeTable& table = languages().derivatives(language);
+    std::size_t i = static_cast<std::size_t>(std::upper_bound(table.starts.begin(), table.starts.end(), first) - table.starts.begin()) - 1;
+    for (; i < table.starts.size() && table.starts[i] <= last; ++i) {
+        CodePoint begin = std::max(first, table.starts[i]);
+        CodePoint end = std::min(last, i + 1 < table.starts.size() ? table.starts[i + 1] - 1 : max_code_point);
+        if (begin >= 0xd800 && end <= 0xdfff) continue;
+        if (!languages().is_nothing(table.targets[i])) return true;
+    }
+    return false;
+}
+
+LexId Lexemes::character(bool json, LangId language) {
+    if (languages().is_nothing(language)) return dead_lex;
+    LexKey key;
+    key.mode = json ? LexMode::body : LexMode::text;
+    key.json = json;
+    key.lang = language;
+    return intern(key);
+}
+
+// `prefix`: bits so far with a leading 1 above them telling the sequence's length is lost; so length is passed in the top bits.
+LexId Lexemes::partial(bool json, LangId language, std::uint32_t prefix, std::uint32_t left) {
+    std::uint32_t length = prefix >> 28, bits = prefix & 0xfffffff;
+    CodePoint first, last;
+    if (!prefix_span(bits, left, length, first, last)) return dead_lex;
+    CodePoint full_first = bits << (6 * left), full_last = full_first | ((1u << (6 * left)) - 1);
+    bool whole = first == full_first && last == full_last && !(first <= 0xdfff && last >= 0xd800);
+    LexKey key;
+    key.json = json;
+    if (whole) {
+        const DerivativeTable& table = languages().derivatives(language);
+        std::size_t i = static_cast<std::size_t>(std::upper_bound(table.starts.begin(), table.starts.end(), first) - table.starts.begin()) - 1;
+        if (i + 1 == table.starts.size() || table.starts[i + 1] > last) {
+            if (languages().is_nothing(table.targets[i])) return dead_lex;
+            key.mode = LexMode::uniform;
+            key.lang = table.targets[i];
+            key.value = left;
+            return intern(key);
+        }
+    }
+    if (!any_live(language, first, last)) return dead_lex;
+    key.mode = LexMode::partial;
+    key.lang = language;
+    key.value = prefix;
+    key.extra = left;
+    return intern(key);
+}
+
+LexId Lexemes::hex(LangId language, std::uint32_t digits, std::uint32_t left) {
+    LexKey key;
+    key.json = true;
+    if (left == 0) {
+        if (digits >= 0xd800 && digits <= 0xdbff) {
+            CodePoint first = 0x10000 + ((digits - 0xd800) << 10);
+            if (!any_live(language, first, first + 0x3ff)) return dead_lex;
+            key.mode = LexMode::low_backslash;
+            key.lang = language;
+            key.value = digits;
+            return intern(key);
+        }
+        if (digits >= 0xdc00 && digits <= 0xdfff) return dead_lex;
+        return character(true, languages().derivative(language, digits));
+    }
+    std::uint32_t first = digits << (4 * left), last = first | ((1u << (4 * left)) - 1);
+    bool live = any_live(language, first, last);
+    if (!live) {
+        std::uint32_t high_first = std::max(first, 0xd800u), high_last = std::min(last, 0xdbffu);
+        live = high_first <= high_last && any_live(language, 0x10000 + ((high_first - 0xd800) << 10), 0x10000 + ((high_last - 0xd800) << 10) + 0x3ff);
+    }
+    if (!live) return dead_lex;
+    key.mode = LexMode::hex;
+    key.lang = language;
+    key.value = digits;
+    key.extra = left;
+    return intern(key);
+}
+
+LexId Lexemes::low_hex(LangId language, std::uint32_t high, std::uint32_t digits, std::uint32_t left) {
+    std::uint32_t first = std::max(digits << (4 * left), 0xdc00u), last = std::min((digits << (4 * left)) | ((1u << (4 * left)) - 1), 0xdfffu);
+    if (first > last) return dead_lex;
+    CodePoint base = 0x10000 + ((high - 0xd800) << 10);
+    if (left == 0) return character(true, languages().derivative(language, base + (digits - 0xdc00)));
+    if (!any_live(language, base + (first - 0xdc00), base + (last - 0xdc00))) return dead_lex;
+    LexKey key;
+    key.json = true;
+    key.mode = LexMode::low_hex;
+    key.lang = language;
+    key.value = high;
+    key.extra = digits;
+    key.depth = left;
+    return intern(key);
+}
+
+const LexRow& Lexemes::build_row(LexId id) {
+    Lock lock(languages().mutex);
+    if (const LexRow* done = states_[id].row.load(std::memory_order_acquire)) return *done;
+    const LexKey k = states_[id].key;
+    std::array<LexId, 256> to{};
+    auto utf8 = [&](std::uint8_t b) -> LexId {  // a byte that starts a character
+        if (b < 0x80) return character(k.json, languages().derivative(k.lang, b));
+        if (b >= 0xc2 && b <= 0xdf) return partial(k.json, k.lang, (2u << 28) | (b & 0x1fu), 1);
+        if (b >= 0xe0 && b <= 0xef) return partial(k.json, k.lang, (3u << 28) | (b & 0x0fu), 2);
+        if (b >= 0xf0 && b <= 0xf4) return partial(k.json, k.lang, (4u << 28) | (b & 0x07u), 3);
+        return dead_lex;
+    };
+    LexKey next = k;
+    next.value = next.extra = next.depth = 0;
+    switch (k.mode) {
+        case LexMode::dead:
+        case LexMode::end:
+            break;
+        case LexMode::text: {
+            const DerivativeTable& table = languages().derivatives(k.lang);
+            std::size_t i = 0;
+            for (std::uint32_t b = 0; b < 0x80; ++b) {
+                while (i + 1 < table.starts.size() && table.starts[i + 1] <= b) ++i;
+                to[b] = b && table.starts[i] != b ? to[b - 1] : character(false, table.targets[i]);
+            }
+            if (table.starts.back() >= 0x80 || table.targets.back() != Languages::nothing)
+                for (std::uint32_t b = 0xc2; b <= 0xf4; ++b) to[b] = utf8(static_cast<std::uint8_t>(b));
+            break;
+        }
+        case LexMode::quote: {
+            next.mode = LexMode::body;
+            to['"'] = intern(next);
+            break;
+        }
+        case LexMode::body: {
+            const DerivativeTable& table = languages().derivatives(k.lang);
+            std::size_t i = 0;
+            bool live = false;
+            LexId last = dead_lex;
+            for (std::uint32_t b = 0; b < 0x80; ++b) {
+                bool moved = b == 0;
+                while (i + 1 < table.starts.size() && table.starts[i + 1] <= b) ++i, moved = true;
+                if (moved) last = character(true, table.targets[i]);
+                if (b >= 0x20 && b != '"' && b != '\\') to[b] = last;
+                live |= last != dead_lex;
+            }
+            if (table.starts.back() >= 0x80 || table.targets.back() != Languages::nothing)
+                for (std::uint32_t b = 0xc2; b <= 0xf4; ++b) to[b] = utf8(static_cast<std::uint8_t>(b)), live |= to[b] != dead_lex;
+            if (live) {
+                next.mode = LexMode::escape;
+                to['\\'] = intern(next);
+            }
+            if (languages().nullable(k.lang)) {
+                LexKey end;
+                end.mode = LexMode::end;
+                end.json = true;
+                to['"'] = intern(end);
+            }
+            break;
+        }
+        case LexMode::partial:
+        case LexMode::uniform:
+            for (std::uint32_t b = 0x80; b <= 0xbf; ++b) {
+                if (k.mode == LexMode::uniform) {
+                    if (k.value == 1) {
+                        to[b] = character(k.json, k.lang);
+                    } else {
+                        next.value = k.value - 1;
+                        to[b] = intern(next);
+                    }
+                    continue;
+                }
+                std::uint32_t length = k.value >> 28, bits = ((k.value & 0xfffffff) << 6) | (b & 0x3f);
+                if (k.extra > 1) {
+                    to[b] = partial(k.json, k.lang, (length << 28) | bits, k.extra - 1);
+                } else {
+                    CodePoint first, last;
+                    if (prefix_span(bits, 0, length, first, last) && !(bits >= 0xd800 && bits <= 0xdfff))
+                        to[b] = character(k.json, languages().derivative(k.lang, bits));
+                }
+            }
+            break;
+        case LexMode::escape:
+            for (auto [letter, c] : short_escapes)
+                to[static_cast<std::uint8_t>(letter)] = character(true, languages().derivative(k.lang, static_cast<CodePoint>(c)));
+            to['u'] = hex(k.lang, 0, 4);
+            break;
+        case LexMode::hex:
+        case LexMode::low_hex:
+            for (std::uint32_t b = 0; b < 128; ++b) {
+                int d = hex_digit(static_cast<std::uint8_t>(b));
+                if (d < 0) continue;
+                std::uint32_t digit = static_cast<std::uint32_t>(d);
+                to[b] = k.mode == LexMode::hex ? hex(k.lang, k.value << 4 | digit, k.extra - 1) : low_hex(k.lang, k.value, k.extra << 4 | digit, k.depth - 1);
+            }
+            break;
+        case LexMode::low_backslash:
+            next.mode = LexMode::low_u;
+            next.value = k.value;
+            to['\\'] = intern(next);
+            break;
+        case LexMode::low_u:
+            to['u'] = low_hex(k.lang, k.value, 0, 4);
+            break;
+        case LexMode::keys: {
+            const auto& array = key_arrays_[k.lang];
+            for (std::uint32_t i = k.value; i < k.extra;) {
+                std::uint8_t b = static_cast<std::uint8_t>(keys_[array[i]].spelled[k.depth]);
+                std::uint32_t j = i + 1;
+                while (j < k.extra && static_cast<std::uint8_t>(keys_[array[j]].spelled[k.depth]) == b) ++j;
+                to[b] = keys_state(k.lang, i, j, k.depth + 1);
+                i = j;
+            }
+            break;
+        }
+        case LexMode::key_tail:
+            if (k.value < keys_[k.lang].spelled.size()) {
+                next.value = k.value + 1;
+                to[static_cast<std::uint8_t>(keys_[k.lang].spelled[k.value])] = intern(next);
+            }
+            break;
+    }
+    auto row = std::make_unique<LexRow>();
+    std::array<std::uint8_t, 256> cls;
+    std::array<LexId, 256> known;
+    std::uint16_t count = 0;
+    row->live_bytes = 0;
+    for (std::size_t b = 0; b < 256; ++b) {
+        std::uint16_t c = 0;
+        if (b && to[b] == to[b - 1])
+            c = cls[b - 1];
+        else
+            while (c < count && known[c] != to[b]) ++c;
+        if (c == count) known[count++] = to[b], row->targets.push_back(to[b]);
+        cls[b] = static_cast<std::uint8_t>(c);
+        row->live_bytes += to[b] != dead_lex;
+    }
+    row->map = maps.intern(cls, count);
+    const LexRow* published = row.release();  // as long-lived as the states
+    states_[id].row.store(published, std::memory_order_release);
+    return *published;
+}
+
+std::uint32_t Lexemes::decoded(LexId id, std::uint8_t b, std::uint8_t out[4]) const {
+    const LexKey& k = states_[id].key;
+    CodePoint c = 0;
+    switch (k.mode) {
+        case LexMode::body:
+            if (b == '"' || b == '\\') return 0;
+            out[0] = b;
+            return 1;
+        case LexMode::partial:
+        case LexMode::uniform:
+            out[0] = b;
+            return 1;
+        case LexMode::escape:
+            for (auto [letter, character] : short_escapes)
+                if (b == static_cast<std::uint8_t>(letter)) {
+                    out[0] = static_cast<std::uint8_t>(character);
+                    return 1;
+                }
+            return 0;
+        case LexMode::hex:
+            c = k.value << 4 | static_cast<std::uint32_t>(hex_digit(b));
+            if (k.extra != 1 || (c >= 0xd800 && c <= 0xdfff)) return 0;
+            break;
+        case LexMode::low_hex:
+            if (k.depth != 1) return 0;
+            c = 0x10000 + ((k.value - 0xd800) << 10) + ((k.extra << 4 | static_cast<std::uint32_t>(hex_digit(b))) - 0xdc00);
+            break;
+        default:
+            return 0;
+    }
+    return encode_utf8(c, out);
+}
+
+std::uint32_t encode_utf8(CodePoint c, std::uint8_t out[4]) {
+    if (c < 0x80) {
+        out[0] = static_cast<std::uint8_t>(c);
+        return 1;
+    }
+    std::uint32_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (std::uint32_t i = n; i-- > 1; c >>= 6) out[i] = static_cast<std::uint8_t>(0x80 | (c & 0x3f));
+    out[0] = static_cast<std::uint8_t>((0xf00 >> n & 0xf0) | c);
+    return n;
+}
+
+std::uint32_t Lexemes::min_bytes(LexId id) {
+    Lock lock(languages().mutex);
+    if (states_[id].min_bytes != not_computed) return states_[id].min_bytes;
+    // Breadth first to the nearest accepting or already known state.
+    struct Visit {
+        LexId id, parent;
+        std::uint32_t depth;
+    };
+    std::vector<Visit> order{{id, 0, 0}};
+    std::unordered_map<LexId, std::uint32_t> seen{{id, 0}};
+    std::uint32_t best = 0xffffffffu;
+    std::uint32_t best_at = 0;
+    for (std::uint32_t i = 0; i < order.size() && order[i].depth < best; ++i) {
+        LexId s = order[i].id;
+        std::uint32_t here = states_[s].accepting ? 0 : states_[s].min_bytes;
+        if (here != not_computed) {
+            if (here != 0xffffffffu && order[i].depth + here < best) best = order[i].depth + here, best_at = i;
+            continue;
+        }
+        if (order.size() > 200000) throw LimitExceeded("language_states", 200000, "the shortest way to finish a lexeme needs too many states");
+        const LexRow& r = row(s);
+        for (LexId t : r.targets)
+            if (t != dead_lex && seen.try_emplace(t, i).second) order.push_back({t, i, order[i].depth + 1});
+    }
+    if (best == 0xffffffffu) return states_[id].min_bytes = best;
+    for (std::uint32_t i = best_at;; i = order[i].parent) {
+        states_[order[i].id].min_bytes = best - order[i].depth;
+        if (i == 0) break;
+    }
+    return best;
+}
+
+LexId Lexemes::fold_lengths(LexId id, std::uint32_t longest) {
+    const LexKey& k = states_[id].key;
+    if (k.mode != LexMode::body && k.mode != LexMode::quote && k.mode != LexMode::text) return id;
+    std::uint32_t low, high;
+    Lock lock(languages().mutex);
+    if (!languages().is_length_only(k.lang, low, high)) return id;
+    // No token holds more than `longest` characters: a larger minimum forbids every end, a larger maximum forbids nothing.
+    std::uint32_t folded_low = std::min(low, longest + 1), folded_high = high >= longest ? unbounded : high;
+    if (folded_low == low && folded_high == high) return id;
+    LexKey folded = k;
+    folded.lang = languages().repeat(Languages::any_char, folded_low, folded_high);
+    return intern(folded);
+}
+
+}  // namespace scansion

@@ -1,0 +1,142 @@
+// Lexeme states: a decoder (UTF-8, JSON string escapes) over a derivative, with all 256 byte transitions computed together.
+//
+// Shared by all grammars of the process. A row is published once, by an atomic pointer, and never changes, so stepping needs no lock.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arena.h"
+#include "language.h"
+
+namespace scansion {
+
+using LexId = std::uint32_t;
+constexpr LexId dead_lex = 0;
+
+enum class Encoding : std::uint8_t { text = 0, json_string = 1 };
+
+// A partition of the byte values: cls[b] is the class of byte b. Interned.
+struct ByteMap {
+    std::array<std::uint8_t, 256> cls;
+    std::array<std::uint8_t, 256> representative;  // the least byte of each class
+    std::array<std::uint8_t, 256> members;         // all bytes, class by class: class c is members[begin[c], begin[c + 1])
+    std::vector<std::uint16_t> begin;
+    std::uint16_t count = 0;
+    std::uint32_t id = 0;
+};
+
+class ByteMaps {
+  public:
+    const ByteMap* intern(const std::array<std::uint8_t, 256>& cls, std::uint16_t count);
+    const ByteMap* join(const ByteMap* a, const ByteMap* b);  // the coarsest common refinement
+    const ByteMap* identity();
+
+  private:
+    std::vector<std::unique_ptr<ByteMap>> maps_;
+    IndexTable table_;
+    std::unordered_map<std::uint64_t, const ByteMap*> joins_;
+};
+
+struct LexRow {
+    const ByteMap* map;
+    std::uint16_t live_bytes;  // how many bytes lead on
+    std::vector<LexId> targets;  // by class; dead_lex where nothing follows
+    LexId step(std::uint8_t byte) const { return targets[map->cls[byte]]; }
+};
+
+enum class LexMode : std::uint8_t {
+    dead,
+    text,           // between characters of a TEXT lexeme
+    quote,          // before the opening quote of a JSON_STRING
+    body,           // inside it, between characters
+    partial,        // inside a UTF-8 sequence: value = characters so far << 2 | bytes left, json flag in `json`
+    uniform,        // the same where every completion leads to `lang`: value = bytes left
+    escape,         // after a backslash
+    hex,            // after \u: value = digits so far << 3 | digits left
+    low_backslash,  // after a high surrogate escape: value = high surrogate
+    low_u,
+    low_hex,        // value = (high << 16 | digits so far) and digits left: high-0xd800 << 15 | digits << 3 | left
+    end,            // a JSON string is closed
+    keys,           // inside a set of canonical keys: lang = key array, value = begin, extra = end, depth
+    key_tail,       // one key left: lang = key, value = depth
+};
+
+struct LexKey {
+    LexMode mode = LexMode::dead;
+    bool json = false;
+    LangId lang = 0;
+    std::uint32_t value = 0;
+    std::uint32_t extra = 0;
+    std::uint32_t depth = 0;
+    bool operator==(const LexKey&) const = default;
+};
+
+constexpr std::uint32_t no_key = 0xffffffffu;
+
+struct LexState {
+    LexKey key;
+    bool accepting = false;
+    std::uint32_t accepted_key = no_key;  // which canonical key has just been completed
+    std::atomic<const LexRow*> row{nullptr};
+    std::uint32_t min_bytes = 0xfffffffeu;  // to acceptance; 0xfffffffe: not computed. Under the mutex.
+};
+
+std::uint32_t encode_utf8(CodePoint c, std::uint8_t out[4]);  // number of bytes
+
+class Lexemes {
+  public:
+    static Lexemes& instance();
+
+    LexId start(LangId language, Encoding encoding);
+    LexId key_set(const std::vector<std::uint32_t>& keys);       // interned key ids (see intern_key), ascending by spelling
+    LexId any_spelling(const std::vector<std::uint32_t>& keys);  // the same keys, each character spelled in any legal way
+    std::uint32_t intern_key(const std::string& decoded_utf8);   // its canonical spelling is json.dumps(key, ensure_ascii=False)
+    const std::string& key_text(std::uint32_t key) const { return keys_[key].decoded; }
+    const std::string& key_spelling(std::uint32_t key) const { return keys_[key].spelled; }
+
+    const LexState& operator[](LexId id) const { return states_[id]; }
+    const LexRow& row(LexId id) {
+        const LexRow* row = states_[id].row.load(std::memory_order_acquire);
+        return row ? *row : build_row(id);
+    }
+    LexId step(LexId id, std::uint8_t byte) { return row(id).step(byte); }
+    bool accepting(LexId id) const { return states_[id].accepting; }
+    bool final(LexId id) { return row(id).live_bytes == 0; }
+    bool dense(LexId id) { return row(id).live_bytes >= 16; }
+    // UTF-8 of what `byte` adds to the decoded value of a JSON string in state `id`; returns the number of bytes in `out` (0..4).
+    std::uint32_t decoded(LexId id, std::uint8_t byte, std::uint8_t out[4]) const;
+    std::uint32_t min_bytes(LexId id);  // bytes to the nearest accepting state
+    // The same state with length bounds past `longest` characters folded into one (mask keys).
+    LexId fold_lengths(LexId id, std::uint32_t longest);
+    LangId remaining_language(LexId id) const { return states_[id].key.lang; }
+    std::size_t size() const { return states_.size(); }
+
+    ByteMaps maps;  // under Languages::mutex
+
+  private:
+    Lexemes();
+    struct Key {
+        std::string decoded, spelled;
+    };
+    LexId intern(const LexKey& key);
+    const LexRow& build_row(LexId id);
+    LexId character(bool json, LangId language);               // the state between characters
+    LexId partial(bool json, LangId language, std::uint32_t prefix, std::uint32_t left);
+    LexId hex(LangId language, std::uint32_t digits, std::uint32_t left);
+    LexId low_hex(LangId language, std::uint32_t high, std::uint32_t digits, std::uint32_t left);
+    bool any_live(LangId language, CodePoint first, CodePoint last);
+    LexId keys_state(std::uint32_t array, std::uint32_t begin, std::uint32_t end, std::uint32_t depth);
+
+    StableVector<LexState> states_;
+    IndexTable table_;
+    StableVector<Key> keys_;
+    std::unordered_map<std::string, std::uint32_t> key_ids_;
+    StableVector<std::vector<std::uint32_t>> key_arrays_;
+    IndexTable key_array_table_;
+};
+
+}  // namespace scansion

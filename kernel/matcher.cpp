@@ -1,0 +1,179 @@
+#include "matcher.h"
+
+#include <bit>
+
+namespace scansion {
+
+Matcher::Use::Use(Matcher& m) : matcher_(m) {
+    if (m.in_use_.exchange(true)) throw std::logic_error("a matcher is used by two threads at once: fork() one for each");
+    lock_ = std::unique_lock(m.constraint_->mutex);
+}
+Matcher::Use::~Use() { matcher_.in_use_.store(false); }
+
+Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move(constraint)) { states_.push_back(constraint_->engine.start()); }
+
+void Matcher::fill(std::uint32_t* out) {
+    Use use(*this);
+    if (finished())
+        constraint_->masks.fill_finished(out);
+    else
+        constraint_->masks.fill(states_.back(), out);
+}
+
+StateId Matcher::walk(StateId s, std::string_view bytes) {
+    for (char b : bytes) {
+        s = constraint_->engine.step(s, static_cast<std::uint8_t>(b));
+        if (s == dead_state) break;
+    }
+    return s;
+}
+
+// The state after `token`, finished_state, or dead_state where it is not allowed.
+StateId Matcher::next_state(std::uint32_t token) {
+    const Vocabulary& v = *constraint_->vocabulary;
+    if (token >= v.size()) return dead_state;
+    StateId s = states_.back();
+    if (s == finished_state) return v.is_eos(token) ? finished_state : dead_state;
+    Engine& engine = constraint_->engine;
+    if (v.is_eos(token) && engine.accepting(s)) return finished_state;
+    StateId by_token = engine.step_token(s, token);
+    const auto& text = v.text(token);
+    if (!text) return by_token;
+    return engine.merge(walk(s, *text), by_token);
+}
+
+bool Matcher::allows(std::uint32_t token) {
+    Use use(*this);
+    return next_state(token) != dead_state;
+}
+
+bool Matcher::accept(std::uint32_t token) {
+    Use use(*this);
+    StateId s = next_state(token);
+    if (s == dead_state) return false;
+    states_.push_back(s);
+    return true;
+}
+
+bool Matcher::accept_bytes(std::string_view bytes) {
+    Use use(*this);
+    if (finished()) return false;
+    StateId s = walk(states_.back(), bytes);
+    if (s == dead_state) return false;
+    states_.push_back(s);
+    return true;
+}
+
+std::size_t Matcher::viable_prefix(std::string_view bytes) {
+    Use use(*this);
+    if (finished()) return 0;
+    StateId s = states_.back();
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        s = constraint_->engine.step(s, static_cast<std::uint8_t>(bytes[i]));
+        if (s == dead_state) return i;
+    }
+    return bytes.size();
+}
+
+bool Matcher::complete() {
+    Use use(*this);
+    return finished() || constraint_->engine.accepting(states_.back());
+}
+
+bool Matcher::rollback(std::size_t tokens) {
+    Use use(*this);
+    if (tokens > token_count()) return false;
+    states_.resize(states_.size() - tokens);
+    return true;
+}
+
+std::string Matcher::forced_bytes(std::size_t limit) {
+    Use use(*this);
+    std::string out;
+    if (finished()) return out;
+    Engine& engine = constraint_->engine;
+    StateId s = states_.back();
+    while (out.size() < limit && !engine.accepting(s) && !engine.has_token_edges(s)) {
+        std::uint64_t live[4];
+        engine.live_bytes(s, live);
+        if (std::popcount(live[0]) + std::popcount(live[1]) + std::popcount(live[2]) + std::popcount(live[3]) != 1) break;
+        for (std::uint32_t w = 0; w < 4; ++w)
+            if (live[w]) {
+                std::uint8_t b = static_cast<std::uint8_t>(w * 64 + static_cast<std::uint32_t>(std::countr_zero(live[w])));
+                out.push_back(static_cast<char>(b));
+                s = engine.step(s, b);
+                break;
+            }
+    }
+    return out;
+}
+
+std::int64_t Matcher::forced_token() {
+    Use use(*this);
+    if (finished()) return -1;
+    Engine& engine = constraint_->engine;
+    StateId s = states_.back();
+    if (!engine.has_token_edges(s) || engine.accepting(s)) return -1;
+    std::uint64_t live[4];
+    engine.live_bytes(s, live);
+    if (live[0] | live[1] | live[2] | live[3]) return -1;
+    std::int64_t only = -1;
+    for (std::size_t i = 0; i < engine.thread_count(s); ++i)
+        for (auto [low, high] : engine.program().token_sets[engine.thread(s, i).token_set()]) {
+            if (low != high || (only >= 0 && only != static_cast<std::int64_t>(low))) return -1;
+            only = low;
+        }
+    return only;
+}
+
+std::string Matcher::next_bytes() {
+    Use use(*this);
+    std::string out;
+    if (finished()) return out;
+    std::uint64_t live[4];
+    constraint_->engine.live_bytes(states_.back(), live);
+    for (std::uint32_t b = 0; b < 256; ++b)
+        if (live[b / 64] >> (b % 64) & 1) out.push_back(static_cast<char>(b));
+    return out;
+}
+
+std::int64_t Matcher::shortest_cost() {
+    Use use(*this);
+    if (finished()) return 0;
+    std::uint64_t cost = constraint_->completion.estimate(states_.back());
+    return cost == Completion::impossible ? -1 : static_cast<std::int64_t>(cost);
+}
+
+bool Matcher::shortest_completion(std::string& out, std::size_t limit) {
+    Use use(*this);
+    if (finished()) return true;
+    return constraint_->completion.shortest(states_.back(), out, limit);
+}
+
+std::vector<Expectation> Matcher::expected() {
+    Use use(*this);
+    std::vector<Expectation> out;
+    if (finished()) return out;
+    Engine& engine = constraint_->engine;
+    StateId s = states_.back();
+    for (std::size_t i = 0; i < engine.thread_count(s); ++i) {
+        const Thread& t = engine.thread(s, i);
+        for (const Item& item : engine.items(t.stack)) {
+            Resume kind = item.kind();
+            std::int64_t where = -1;
+            if (kind == Resume::node || kind == Resume::repeat)
+                where = item.low();
+            else if (kind >= Resume::object_open && kind <= Resume::object_next)
+                where = engine.object_frames()[item.data].spec;
+            else if (kind >= Resume::array_open && kind <= Resume::array_next)
+                where = engine.array_frames()[item.data].spec;
+            std::uint32_t detail = item.low();
+            if (kind == Resume::object_value || kind == Resume::object_after) detail = engine.object_frames()[item.data].pending;
+            if (kind == Resume::array_after) detail = engine.array_frames()[item.data].count;
+            out.push_back({static_cast<std::uint32_t>(kind), where, detail});
+        }
+    }
+    return out;
+}
+
+}  // namespace scansion

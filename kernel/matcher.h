@@ -1,0 +1,80 @@
+// One sequence: a stack of states, one a token, so fork, rollback and compare cost nothing.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "completion.h"
+#include "engine.h"
+#include "masks.h"
+#include "vocabulary.h"
+
+namespace scansion {
+
+// A program over a vocabulary. Matchers of one constraint share its tables under one lock.
+struct Constraint {
+    Constraint(std::shared_ptr<const Program> program, std::shared_ptr<Vocabulary> vocabulary_)
+        : vocabulary(std::move(vocabulary_)), engine(std::move(program)), masks(engine, *vocabulary), completion(engine) {}
+    std::shared_ptr<Vocabulary> vocabulary;
+    Engine engine;
+    Masks masks;
+    Completion completion;
+    std::mutex mutex;
+};
+
+struct Expectation {
+    std::uint32_t point_kind;  // Resume
+    std::int64_t node_or_spec;
+    std::uint32_t detail;
+};
+
+class Matcher {
+  public:
+    explicit Matcher(std::shared_ptr<Constraint> constraint);
+    Matcher(const Matcher& other) : constraint_(other.constraint_), states_(other.states_) {}
+
+    void fill(std::uint32_t* out);  // vocabulary.words() words
+    bool allows(std::uint32_t token);
+    bool accept(std::uint32_t token);
+    bool accept_bytes(std::string_view bytes);
+    std::size_t viable_prefix(std::string_view bytes);
+    bool complete();
+    bool finished() const { return states_.back() == finished_state; }
+    std::size_t token_count() const { return states_.size() - 1; }
+    bool rollback(std::size_t tokens);
+    void reset() { states_.resize(1); }
+    std::string forced_bytes(std::size_t limit);
+    std::int64_t forced_token();  // -1: none
+    std::string next_bytes();
+    std::int64_t shortest_cost();  // -1: nothing completes
+    bool shortest_completion(std::string& out, std::size_t limit);
+    std::vector<Expectation> expected();
+    std::uint32_t state() const { return states_.back(); }
+    const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
+
+    static constexpr StateId finished_state = 0xfffffffeu;
+
+  private:
+    // Refuses a second thread instead of corrupting the sequence.
+    class Use {
+      public:
+        explicit Use(Matcher& m);
+        ~Use();
+
+      private:
+        Matcher& matcher_;
+        std::unique_lock<std::mutex> lock_;
+    };
+    StateId walk(StateId s, std::string_view bytes);
+    StateId next_state(std::uint32_t token);
+
+    std::shared_ptr<Constraint> constraint_;
+    std::vector<StateId> states_;
+    std::atomic<bool> in_use_{false};
+};
+
+}  // namespace scansion

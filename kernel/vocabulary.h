@@ -1,0 +1,73 @@
+// Token bytes, and per lexeme state what the vocabulary makes of it: slices, shared by all grammars.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lexeme.h"
+#include "trie.h"
+
+namespace scansion {
+
+// Of the tokens below a trie node, seen from a lexeme state there: those that stay inside the lexeme, and the rest of those that leave it.
+struct Slice {
+    std::vector<std::uint32_t> stay;         // token ids; empty where `bits` is used
+    std::vector<std::uint32_t> bits;         // a whole bitset, for slices of more than `dense_limit` tokens
+    std::vector<std::uint32_t> exits;        // trie nodes where the lexeme may end and whose subtrees are too large to copy
+    Trie remainders;                         // merged subtries of the other exits
+    std::size_t bytes() const {
+        return stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + remainders.nodes.capacity() * sizeof(TrieNode) + remainders.tokens.capacity() * 4 + sizeof(Slice);
+    }
+};
+
+class Vocabulary {
+  public:
+    static constexpr std::size_t dense_limit = 2048;      // tokens in a slice kept as a list
+    static constexpr std::size_t exit_limit = 2048;       // nodes of a subtree worth copying into `remainders`
+    static constexpr std::size_t slice_budget = 96u << 20;  // bytes; least recently used slices go first
+
+    // `tokens[i]`: bytes, or nullopt for ids that are never text.
+    Vocabulary(std::vector<std::optional<std::string>> tokens, std::vector<std::uint32_t> eos, std::vector<std::uint32_t> special);
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(tokens_.size()); }
+    std::uint32_t words() const { return (size() + 31) / 32; }
+    const Trie& trie() const { return trie_; }
+    const std::vector<std::uint32_t>& eos() const { return eos_; }
+    bool is_eos(std::uint32_t id) const { return id < size() && kind_[id] == Kind::eos; }
+    // The bytes of a text token; nullopt for special, end and unused ids.
+    const std::optional<std::string>& text(std::uint32_t id) const { return tokens_[id]; }
+    std::uint32_t longest_token() const { return longest_; }
+    // Child of the root by byte (0: none).
+    std::uint32_t root_child(std::uint8_t byte) const { return root_children_[byte]; }
+
+    std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
+    std::size_t slice_bytes() const { return slice_bytes_; }
+
+  private:
+    enum class Kind : std::uint8_t { text, special, eos, none };
+    std::unique_ptr<Slice> build_slice(std::uint32_t node, LexId lex) const;
+
+    std::vector<std::optional<std::string>> tokens_;
+    std::vector<Kind> kind_;
+    std::vector<std::uint32_t> eos_;
+    Trie trie_;
+    std::array<std::uint32_t, 256> root_children_{};
+    std::uint32_t longest_ = 0;
+
+    struct Cached {
+        std::shared_ptr<const Slice> slice;
+        std::list<std::uint64_t>::iterator use;
+    };
+    std::mutex mutex_;
+    std::unordered_map<std::uint64_t, Cached> slices_;
+    std::list<std::uint64_t> recent_;  // front: used last
+    std::size_t slice_bytes_ = 0;
+};
+
+}  // namespace scansion
