@@ -23,7 +23,7 @@ __all__ = ["object_spec"]
 
 MAX_LISTED_KEYS = 64  # a key language with at most this many words becomes properties
 MAX_REGIONS = 512  # disjoint key languages of one object
-MAX_OBLIGATIONS = 6  # obligations that one member may meet together
+MAX_WAYS = 256  # ways in which one member can meet obligations
 
 
 def object_spec(
@@ -199,26 +199,42 @@ def _few_words(language: Language) -> list[str] | None:
 
 
 def _value(lowering: Lowering, value: Expr, asked: tuple[Expr, ...], first_event: int) -> Any:
-    """A rule, or the alternatives of a member that can meet obligations: each way of meeting some of them."""
+    """A rule, or the alternatives of a member that can meet obligations: each way of meeting some of them.
+
+    Alternatives may overlap, since a condition only ever asks that an obligation *was* met; they are kept apart where what does not meet
+    it is plain scalars, so that a discriminating ``enum`` under many obligations makes one alternative for each of its values.
+    """
     if value is None:
         return -1
-    open_ = [(first_event + i, expr) for i, expr in enumerate(asked) if both(value, expr) is not None]
-    if not open_:
+    norm = lowering.norm
+    ways: list[tuple[Expr, tuple[int, ...]]] = [(value, ())]
+    for number, expr in enumerate(asked):
+        if expr is None:
+            continue
+        event = first_event + number
+        fresh: list[tuple[Expr, tuple[int, ...]]] = []
+        for way, events in ways:
+            inside = both(way, expr)
+            if inside == way:
+                fresh.append((way, (*events, event)))
+            elif norm.impossible(inside):
+                fresh.append((way, events))
+            else:
+                fresh.append((inside, (*events, event)))
+                outside = way
+                if len(expr) == 1:
+                    apart = both(way, norm.negated(expr))
+                    if norm.impossible(apart):
+                        continue
+                    shape = norm.shape(apart)
+                    if not shape.objects and not shape.arrays:
+                        outside = apart
+                fresh.append((outside, events))
+        ways = fresh
+        if len(ways) > MAX_WAYS:
+            raise LimitError(
+                f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS
+            )
+    if len(ways) == 1 and not ways[0][1]:
         return lowering.rule(value)
-    if len(open_) > MAX_OBLIGATIONS:
-        raise LimitError(
-            f"one property decides more than {MAX_OBLIGATIONS} conditions at once", limit="obligations", allowed=MAX_OBLIGATIONS
-        )
-    subsets: list[tuple[Expr, tuple[int, ...]]] = [(value, ())]
-    for event, expr in open_:
-        for joined, events in list(subsets):
-            with_event = both(joined, expr)
-            if with_event is not None and not lowering.norm.impossible(with_event):
-                subsets.append((with_event, (*events, event)))
-    if len(subsets) == 1:
-        return lowering.rule(value)
-    best: dict[Expr, tuple[int, ...]] = {}
-    for joined, events in subsets:  # of subsets with the same value, the one that meets most
-        if len(events) >= len(best.get(joined, ())):
-            best[joined] = events
-    return tuple((lowering.rule(joined), events) for joined, events in best.items())
+    return tuple((lowering.rule(way), events) for way, events in ways)

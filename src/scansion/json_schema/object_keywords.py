@@ -23,9 +23,7 @@ from scansion.json_schema.shapes import (
 if TYPE_CHECKING:
     from scansion.json_schema.normal_form import Normaliser
 
-__all__ = ["alternative", "broken_members", "must_meet", "violations"]
-
-_SPLIT_KEYS = 3  # broken ``properties`` of at most this many keys are split into alternatives: those prune better
+__all__ = ["alternative", "must_meet", "violations"]
 
 
 def alternative(norm: Normaliser, site: Site, tracking: bool) -> ObjectAlternative:
@@ -108,44 +106,49 @@ def _dependents(site: Site) -> list[tuple[str, list[str]]]:
 
 
 def violations(norm: Normaliser, site: Site) -> tuple[ObjectAlternative, ...]:
-    """The ways an object can break the object keywords of a site, as alternatives."""
+    """The ways an object can break the object keywords of a site.
+
+    All but the counts are one alternative with a condition, "a key is missing or an obligation met": negations are conjoined
+    with each other (``oneOf``, chains of ``if``), and alternatives would multiply.
+    """
     schema = site.schema
     broken: list[ObjectAlternative] = []
-    conditions: list[Formula] = [negation(has(name)) for name in _required(site)]
-    conditions += [
-        conjunction((has(name), disjunction(negation(has(other)) for other in others))) for name, others in _dependents(site)
-    ]
-    condition = disjunction(conditions)
-    if condition is not False:
-        broken.append(ObjectAlternative(condition=condition))
     if schema.get("minProperties"):
         least = count(site, schema, "minProperties", 0)
         if least > 0:
             broken.append(ObjectAlternative(maximum=least - 1))
     if "maxProperties" in schema:
         broken.append(ObjectAlternative(minimum=count(site, schema, "maxProperties", 0) + 1))
+    conditions: list[Formula] = [negation(has(name)) for name in _required(site)]
+    conditions += [
+        conjunction((has(name), disjunction(negation(has(other)) for other in others))) for name, others in _dependents(site)
+    ]
     facet = _facet(norm, site)
     if facet is not None:
-        broken += broken_members(norm, facet)
+        obligations = _broken_members(norm, facet)
         if facet.names is not None:
             wrong = facet.names.complement()
             if not wrong.is_empty:
-                broken.append(must_meet(Obligation({}, ((wrong.as_language(), ()),), None)))
+                obligations.append(Obligation({}, ((wrong.as_language(), ()),), None))
+        if not conditions and len(obligations) == 1:
+            only = obligations[0]
+            named = {name: expr for name, expr in only.properties.items() if expr is not None}
+            if len(named) == 1 and not only.patterns and only.additional is None:
+                return (*broken, ObjectAlternative((ObjectFacet(named),), tuple(named)))
+        conditions += [("met", obligation) for obligation in obligations]
+    condition = disjunction(conditions)
+    if condition is not False:
+        broken.append(ObjectAlternative(condition=condition))
     return tuple(broken)
 
 
-def broken_members(norm: Normaliser, facet: ObjectFacet) -> list[ObjectAlternative]:
-    """The alternatives in which some member breaks the facet (its ``names`` apart)."""
+def _broken_members(norm: Normaliser, facet: ObjectFacet) -> list[Obligation]:
+    """One obligation for each schema of the facet that a member can break: a key under two patterns can break either."""
     negated = norm.negated
-    if not facet.patterns and facet.additional == ():
-        named = {name: negated(expr) for name, expr in facet.properties.items() if expr != ()}
-        if len(named) <= _SPLIT_KEYS:
-            return [ObjectAlternative((ObjectFacet({name: expr}),), (name,)) for name, expr in named.items()]
-    # One obligation for each schema that can be broken: a key under two patterns can break either.
     obligations = []
-    plain = {name: negated(expr) for name, expr in facet.properties.items()}
-    if any(expr is not None for expr in plain.values()):
-        obligations.append(Obligation(plain, (), None))
+    named = {name: negated(expr) for name, expr in facet.properties.items()}
+    if any(expr is not None for expr in named.values()):
+        obligations.append(Obligation(named, (), None))
     for language, expr in facet.patterns:
         if expr != ():
             obligations.append(Obligation({}, ((language, negated(expr)),), None))
@@ -153,7 +156,7 @@ def broken_members(norm: Normaliser, facet: ObjectFacet) -> list[ObjectAlternati
         exempt: dict[str, Expr] = dict.fromkeys(facet.properties, None)
         covered = tuple((language, None) for language, _ in facet.patterns)
         obligations.append(Obligation(exempt, covered, negated(facet.additional)))
-    return [must_meet(obligation) for obligation in obligations]
+    return obligations
 
 
 def must_meet(obligation: Obligation) -> ObjectAlternative:
