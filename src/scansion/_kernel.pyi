@@ -4,7 +4,7 @@ Everything here is checked against the extension in ``tests/test_kernel_stub.py`
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +121,10 @@ class Constraint:
 class Matcher:
     """One sequence. Belongs to one thread at a time."""
 
+    @overload
     def __init__(self, constraint: Constraint) -> None: ...
+    @overload
+    def __init__(self, other: Matcher) -> None: ...  # what ``fork`` does, for subclasses
     def fill_bitmask(self, mask: NDArray[np.int32], row: int = 0) -> None: ...
     def allows(self, token_id: int) -> bool: ...
     def accept(self, token_id: int) -> bool: ...

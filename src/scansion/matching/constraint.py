@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scansion import _kernel
 from scansion.matching.matcher import Matcher
+from scansion.matching.places import Places
 
 if TYPE_CHECKING:
     from scansion.program import ProgramData
@@ -23,15 +24,18 @@ class Constraint(_kernel.Constraint):
     Attributes:
         program: the flat program, with the labels that messages name.
         vocabulary: the tokens it is for.
+        places: names of program points, for ``Matcher.expectation``.
     """
 
     program: ProgramData
     vocabulary: Vocabulary
+    places: Places
 
     def __init__(self, program: ProgramData, vocabulary: Vocabulary) -> None:
         super().__init__(program.kernel(), vocabulary)
         self.program = program
         self.vocabulary = vocabulary
+        self.places = Places(program)
 
     def matcher(self) -> Matcher:
         """A matcher at the beginning of a text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scansion import _kernel
 from scansion.errors import VocabularyError
@@ -35,7 +35,8 @@ class Matcher(_kernel.Matcher):
 
     def fork(self) -> Matcher:
         """An independent copy at the same place, with the same history. O(1)."""
-        copy = cast(Matcher, super().fork())
+        copy = Matcher.__new__(Matcher)
+        _kernel.Matcher.__init__(copy, self)
         copy.constraint = self.constraint
         return copy
 
@@ -43,13 +44,8 @@ class Matcher(_kernel.Matcher):
 
     def expectation(self) -> Expectation:
         """What may come next, as bytes, and the rules or schema pointers being read."""
-        program = self.constraint.program
-        where: dict[str, None] = {}
-        for node, _kind, _detail in self.expected():
-            label = program.label(node) if node >= 0 else None
-            if label is not None:
-                where[label if label else "#"] = None
-        return Expectation(self.next_bytes(), tuple(where), self.is_complete)
+        where = self.constraint.places.names(self.expected())
+        return Expectation(self.next_bytes(), where, self.is_complete)
 
     def explain(self, token_id: int) -> Explanation | None:
         """Why a token is not allowed here; None where it is. The matcher does not move.
