@@ -161,7 +161,8 @@ def extract(model: LanguageModel, prompt: Prompt, kind: type[T], *, options: Gen
     """
     adapter = _type_adapter(kind)
     completion = generate(model, _extraction(prompt, adapter), grammar=_type_grammar(kind), options=options, **settings)
-    return _typed(adapter, completion)
+    value: T = _typed(adapter, completion)
+    return value
 
 
 async def agenerate(
@@ -198,7 +199,8 @@ async def aextract(model: LanguageModel, prompt: Prompt, kind: type[T], *, optio
     """``extract`` without blocking the event loop."""
     adapter = _type_adapter(kind)
     completion = await agenerate(model, _extraction(prompt, adapter), grammar=_type_grammar(kind), options=options, **settings)
-    return _typed(adapter, completion)
+    value: T = _typed(adapter, completion)
+    return value
 
 
 async def _open(
@@ -250,7 +252,8 @@ def _constraint(model: LanguageModel, grammar: Grammar | Constraint | None) -> C
     from scansion.matching import Constraint
 
     if not isinstance(grammar, Constraint):
-        return grammar.compile(model.vocabulary)
+        compiled: Constraint = grammar.compile(model.vocabulary)
+        return compiled
     if grammar.vocabulary != model.vocabulary:
         raise RequestError(f"the constraint was compiled for another vocabulary than that of {model.name}: compile the grammar for it")
     return grammar

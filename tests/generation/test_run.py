@@ -1,0 +1,206 @@
+"""Answers under a grammar on the stand-in model: drafts, budgets, streaming, the cache."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from tests.generation.stand_ins import StandInModel, Texts
+
+from scansion.errors import ContextError, RequestError
+from scansion.generation.events import Completion, Delta
+from scansion.generation.loop import AnswerStream, step
+from scansion.generation.options import GenerationOptions
+from scansion.generation.run import Run
+from scansion.sampling import Sampling
+
+NAMES = (b"ana", b"bo", b"cat", b"\xc3\xa9mile", b"a banana", b"zoe \xf0\x9f\x98\x80")
+RECORDS = [
+    b'{"name":"' + name + b'","name again":"' + other + b'","n":' + number + b"}"
+    for name in NAMES
+    for other in NAMES
+    for number in (b"1", b"12", b"-3")
+]
+
+
+def answer(model: StandInModel, texts: list[bytes] | None = None, prompt: str = "name: banana", **options: object) -> Completion:
+    constraint = None if texts is None else Texts(texts, model.vocabulary)
+    stream = AnswerStream(model, prompt, constraint, GenerationOptions(**options))  # type: ignore[arg-type]
+    deltas = list(stream)
+    completion = stream.completion
+    assert "".join(delta.content for delta in deltas) == completion.content
+    assert [token for delta in deltas for token in delta.tokens] == list(completion.tokens)
+    assert not model.sequences[-1].open
+    return completion
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(temperature=1.0, seed=5), Sampling(temperature=2.0, top_k=40, seed=9)])
+def test_drafts_do_not_change_the_answer(seed: int, sampling: Sampling) -> None:
+    plain = answer(StandInModel(seed), RECORDS, sampling=sampling, draft=())
+    for draft in (("grammar",), ("ngram",), ("grammar", "ngram")):
+        model = StandInModel(seed)
+        drafted = answer(model, RECORDS, sampling=sampling, draft=draft)
+        assert drafted.tokens == plain.tokens
+        assert drafted.content == plain.content
+        assert drafted.stats.forwards <= plain.stats.forwards
+    assert plain.content.encode() in RECORDS
+    assert plain.complete and plain.finish_reason == "stop"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_free_text_is_the_same_with_lookup_drafts(seed: int) -> None:
+    plain = answer(StandInModel(seed, memory=2), None, max_tokens=120, draft=())
+    drafted = answer(StandInModel(seed, memory=2), None, max_tokens=120, draft=("ngram",))
+    assert drafted.tokens == plain.tokens
+
+
+def test_forced_spans_save_forwards() -> None:
+    model = StandInModel(3)
+    completion = answer(model, RECORDS)
+    figures = completion.stats.drafts["grammar"]
+    assert figures.accepted > 0
+    assert completion.stats.tokens_per_forward > 1.3
+    assert figures.accepted <= figures.proposed
+
+
+@pytest.mark.parametrize("mode_texts", [RECORDS, [b"other"], [b'{"na'], [b"n" * 40]])
+def test_assist_leaves_the_text_alone(mode_texts: list[bytes]) -> None:
+    plain = answer(StandInModel(11), None, max_tokens=60, draft=())
+    assisted = answer(StandInModel(11), mode_texts, max_tokens=60, mode="assist", draft=("grammar", "ngram"))
+    assert assisted.tokens == plain.tokens
+
+
+def test_every_budget_that_any_answer_fits_gives_a_whole_answer() -> None:
+    texts = [b"a", b"name me", b"banana banana", b'{"name":"ana"}', b"x" * 30]
+    for budget in range(1, 34):
+        for seed in range(8):
+            completion = answer(StandInModel(seed), texts, max_tokens=budget, sampling=Sampling(temperature=1.0, seed=seed))
+            assert completion.complete and completion.content.encode() in texts
+            assert len(completion.tokens) <= budget
+
+
+def test_a_budget_is_counted_in_tokens_not_bytes() -> None:
+    # Seven bytes, but two tokens of the stand-in vocabulary ("name", "me") and a byte between.
+    completion = answer(StandInModel(0), [b"name me", b"name me name me name me"], max_tokens=3)
+    assert completion.content == "name me" and len(completion.tokens) <= 3
+
+
+def test_a_budget_below_the_shortest_answer_is_refused_before_anything_runs() -> None:
+    model = StandInModel(0)
+    with pytest.raises(RequestError, match="shortest answer has 3 tokens"):
+        answer(model, [b"name me"], max_tokens=2)
+    assert not model.forwards
+
+
+def test_without_finish_an_answer_may_be_cut() -> None:
+    completion = answer(StandInModel(0), [b"x" * 50], max_tokens=5, finish=False)
+    assert completion.finish_reason == "length" and not completion.complete and completion.content == "xxxxx"
+
+
+def test_a_prompt_without_room_for_an_answer_is_refused() -> None:
+    with pytest.raises(ContextError, match="leaves room for"):
+        answer(StandInModel(0, context_size=16), [b"x" * 12], prompt="a prompt.")
+    with pytest.raises(ContextError, match="shorten the prompt"):
+        answer(StandInModel(0, context_size=8), [b"x"], prompt="a long prompt for eight tokens")
+
+
+def test_prefill_counts_for_the_grammar_and_is_part_of_the_answer() -> None:
+    completion = answer(StandInModel(4), RECORDS, prefill='{"name":"zo')
+    assert completion.content.startswith('{"name":"zoe') and completion.content.encode() in RECORDS
+    with pytest.raises(RequestError, match="for 3 bytes only"):
+        answer(StandInModel(4), RECORDS, prefill='{"no')
+    whole = answer(StandInModel(4), [b"yes"], prefill="yes")
+    assert whole.content == "yes" and whole.stats.forwards == 0
+
+
+def test_the_cache_holds_prompt_and_answer_after_every_step() -> None:
+    model = StandInModel(5)
+    run = Run(model, "prompt", Texts(RECORDS, model.vocabulary), GenerationOptions(draft=("grammar", "ngram")))  # type: ignore[arg-type]
+    prompt = model.prompt_tokens("prompt")
+    while not run.finished:
+        step(model, [run])
+        written = prompt + list(run.completion().tokens)
+        cached = list(model.sequences[0].tokens)
+        assert cached == written[: len(cached)] and len(cached) >= len(written) - 1
+
+
+def test_several_runs_share_forwards_and_write_what_they_write_alone() -> None:
+    alone = [answer(StandInModel(2), RECORDS, prompt=prompt).tokens for prompt in ("one", "two", "three")]
+    model = StandInModel(2)
+    runs = [Run(model, prompt, Texts(RECORDS, model.vocabulary), GenerationOptions()) for prompt in ("one", "two", "three")]  # type: ignore[arg-type]
+    while not all(run.finished for run in runs):
+        step(model, runs)
+    assert [run.completion().tokens for run in runs] == alone
+    assert len(model.forwards) == max(run.completion().stats.forwards for run in runs)
+
+
+def test_stop_texts_end_the_answer_before_them() -> None:
+    full = answer(StandInModel(8), None, max_tokens=80).content
+    stop = full[20:23]
+    stopped = answer(StandInModel(8), None, max_tokens=80, stop=[stop, "never"])
+    assert stopped.finish_reason == "stop"
+    assert stopped.content == full[: full.index(stop)]
+
+
+def test_friction_is_the_probability_taken_away() -> None:
+    model = StandInModel(1)
+    completion = answer(model, [b"x", b"y"], friction=True)
+    logits = model.logits(model.prompt_tokens("name: banana")).astype(np.float64)
+    weights = np.exp(logits - logits.max())
+    allowed = [model.vocabulary.tokenize_greedy(text)[0] for text in (b"x", b"y")]  # type: ignore[index]
+    assert completion.stats.friction == pytest.approx([1 - weights[allowed].sum() / weights.sum()])
+
+
+def test_logprobs_are_the_models_own() -> None:
+    completion = answer(StandInModel(1), RECORDS, logprobs=3, max_tokens=40)
+    assert len(completion.logprobs) == len(completion.tokens)
+    for entry, token in zip(completion.logprobs, completion.tokens, strict=True):
+        assert entry.token == token and entry.logprob <= entry.top[0][1] + 1e-9 and len(entry.top) == 3
+
+
+class BiasedRun(Run):
+    """Verification gone wrong: what was drafted is favoured, as it would be if a rejected draft could still come back."""
+
+    def take(self, logits: np.ndarray) -> Delta:
+        for row, draft in zip(logits, self._drafts, strict=False):
+            row[draft] += 1.0
+        return super().take(logits)
+
+
+def chi_square(draft: tuple[str, ...], kind: type[Run] = Run) -> float:
+    """10,000 answers drawn with drafts against 10,000 without; 8 degrees of freedom."""
+    texts = [b"na" + middle + end for middle in (b"me", b"n", b"mm") for end in (b"a", b"b", b"name")]
+    model = StandInModel(21, spread=0.7, memory=3)
+    constraint = Texts(texts, model.vocabulary)
+    drawn: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for with_drafts, counter in drawn.items():
+        for seed in range(10_000):
+            sampling = Sampling(temperature=1.0, seed=seed + 1_000_000 * with_drafts)
+            run = kind(
+                model, "q namename q namename q ", constraint, GenerationOptions(sampling=sampling, draft=draft if with_drafts else ())
+            )  # type: ignore[arg-type]
+            while not run.finished:
+                step(model, [run])
+            counter[run.completion().content] += 1
+            run.close()
+            model.sequences.clear()
+    with_, without = drawn[True], drawn[False]
+    assert len(without) == 9
+    return sum((with_[text] - without[text]) ** 2 / (with_[text] + without[text]) for text in without)
+
+
+_ONE_IN_A_THOUSAND = 26.1
+"""Of chi-square with 8 degrees of freedom."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draft", [("grammar",), ("ngram", "grammar")])
+def test_drafting_keeps_the_distribution(draft: tuple[str, ...]) -> None:
+    assert chi_square(draft) < _ONE_IN_A_THOUSAND
+
+
+@pytest.mark.slow
+def test_a_verification_that_favours_drafts_is_noticed() -> None:
+    assert chi_square(("ngram", "grammar"), BiasedRun) > _ONE_IN_A_THOUSAND
