@@ -284,10 +284,11 @@ class Documents:
         own = self._embedded.get(id(schema))
         if own is not None:
             return own
-        draft, explicit = _draft_of(schema, resource.draft, resource)
-        url = _own_url(schema, draft)
-        if url is None or url.startswith("#") or (draft <= 7 and "$ref" in schema):
+        # The draft outside says which keyword names a resource; only a resource may then state a draft of its own.
+        url = _own_url(schema, resource.draft)
+        if url is None or url.startswith("#") or (resource.draft <= 7 and "$ref" in schema):
             return resource
+        draft, explicit = _draft_of(schema, resource.draft, resource)
         own = Resource(urljoin(resource.url, url), schema, pointer, draft, explicit, self._lenient)
         self._embedded[id(schema)] = own
         if self._resources is not None:

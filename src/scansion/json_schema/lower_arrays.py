@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["array_spec"]
 
-MAX_COUNTERS = 4  # contains-like counts kept at once for one array
+MAX_COUNTERS = 8  # contains-like counts kept at once for one array
 _MANY = 1 << 12  # more distinct values than this count as without end
 
 

@@ -23,7 +23,7 @@ __all__ = ["object_spec"]
 
 MAX_LISTED_KEYS = 64  # a key language with at most this many words becomes properties
 MAX_REGIONS = 512  # disjoint key languages of one object
-MAX_WAYS = 256  # ways in which one member can meet obligations
+MAX_WAYS = 512  # ways in which one member can meet obligations
 
 
 def object_spec(

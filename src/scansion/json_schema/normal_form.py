@@ -66,6 +66,10 @@ _SCALAR_TYPES = {
 }
 
 
+class _UnfinishedError(Exception):
+    """A pruning test needs a shape that is not finished yet. Never leaves this module."""
+
+
 class Normaliser:
     """Normal forms of the sites of one compilation.
 
@@ -167,6 +171,9 @@ class Normaliser:
             self._checking += 1
             try:
                 shape = self.shape(expr)
+            except _UnfinishedError:
+                del self._impossible[expr]
+                return False
             finally:
                 self._checking -= 1
             known = not (
@@ -196,7 +203,7 @@ class Normaliser:
         shape: Shape | None = site.tracked if tracking else site.positive
         if shape is not None:
             if shape is _BUSY:
-                raise site.wrong("the schema refers to itself without end", hint="a $ref must lead through a property or an item")
+                raise self._endless(site)
             return shape
         self._enter(site)
         if tracking:
@@ -224,7 +231,7 @@ class Normaliser:
         shape: Shape | None = site.negative
         if shape is not None:
             if shape is _BUSY:
-                raise site.wrong("the schema refers to itself without end", hint="a $ref must lead through a property or an item")
+                raise self._endless(site)
             return shape
         self._enter(site)
         site.negative = _BUSY
@@ -237,6 +244,12 @@ class Normaliser:
             self._depth -= 1
         site.negative = shape
         return shape
+
+    def _endless(self, site: Site) -> Exception:
+        """A site was reached again while its shape was being found: an endless reference, unless a pruning just looked too deep."""
+        if self._checking:
+            return _UnfinishedError()
+        return site.wrong("the schema refers to itself without end", hint="a $ref must lead through a property or an item")
 
     def _enter(self, site: Site) -> None:
         self._depth += 1
