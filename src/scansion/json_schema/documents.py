@@ -12,11 +12,18 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from scansion.errors import GrammarError, LimitError
 from scansion.json_schema.json_values import kind_of
+from scansion.json_schema.metaschemas import metaschema
 
 __all__ = ["MAX_DEPTH", "Documents", "Resource", "ScopeNeeded", "Site"]
 
 MAX_DEPTH = 512  # nesting of subschemas inside one document
 MAX_SITES = 500_000  # distinct subschemas, counted with their dynamic scopes
+
+_VALIDATION_VOCABULARY = frozenset(
+    ("type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength")
+    + ("pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties", "required")
+    + ("dependentRequired",)
+)
 
 _DRAFTS = {
     "json-schema.org/draft-03/schema": 4,
@@ -132,6 +139,8 @@ class Documents:
         self._embedded: dict[int, Resource] = {}
         draft, explicit = _draft_of(root, 2020, None)
         self.main = Resource(_own_url(root, draft) or "", root, "", draft, explicit, lenient)
+        if self._given:
+            self.main.ignored |= self._without_validation(root)
         self._embedded[id(root)] = self.main
         self.root = self.site(root, "", self.main, (self.main,) if scoped else None, 0)
 
@@ -248,6 +257,8 @@ class Documents:
         if target is None:
             target = known.get(url + "#")
         if target is None:
+            target = self._metaschema(url)
+        if target is None:
             raise site.wrong(
                 f"{keyword} {reference!r} cannot be resolved",
                 keyword,
@@ -315,6 +326,27 @@ class Documents:
                 own.url = urljoin(own.url, stated).rstrip("#")
                 self._resources[own.url] = own
             self._scan(document, own.pointer, own)
+
+    def _metaschema(self, url: str) -> Resource | None:
+        """The published schema of a draft, as a resource."""
+        document = metaschema(url)
+        if document is None or self._resources is None:
+            return None
+        draft, explicit = _draft_of(document, 2020, None)
+        found = Resource(url, document, f"{url}#", draft, explicit, frozenset())
+        self._embedded[id(document)] = found
+        self._resources[url] = found
+        self._scan(document, found.pointer, found)
+        return found
+
+    def _without_validation(self, schema: Any) -> frozenset[str]:
+        """The keywords to ignore because the metaschema that ``$schema`` names, given among the resources, does not use them."""
+        stated = schema.get("$schema") if isinstance(schema, dict) else None
+        given = self._given.get(stated) if isinstance(stated, str) else None
+        vocabulary = given.get("$vocabulary") if isinstance(given, dict) else None
+        if not isinstance(vocabulary, dict) or any(name.endswith("/vocab/validation") for name in vocabulary):
+            return frozenset()
+        return _VALIDATION_VOCABULARY
 
     def _scan(self, schema: Any, pointer: str, resource: Resource) -> None:
         """Record the anchors and embedded resources below a schema; only places that hold schemas are looked at."""

@@ -110,8 +110,9 @@ def other_numbers(norm: Normaliser, site: Site, bits: int, types: int) -> Number
 
 
 def _all_but(language: Language) -> NumberSet:
-    domain = ANY_NUMBER.language
-    return NumberSet({}, Language.intersection([domain, language.complement()])) if domain is not None else ANY_NUMBER
+    from scansion.json_schema.numbers import decidable_numbers
+
+    return NumberSet({}, Language.intersection([decidable_numbers(), language.complement()]))
 
 
 @lru_cache(maxsize=4096)
