@@ -22,13 +22,11 @@ def check(rules: Rules) -> Rules:
         for called in calls(body):
             if called not in bodies:
                 line, column = rules.positions.get(name, (None, None))
-                raise GrammarError(
-                    f"the rule {name!r} calls {called!r}, which is not defined", construct=called, line=line, column=column
-                )
+                raise GrammarError(f"the rule {name!r} calls {called!r}, which is not defined", construct=called, line=line, column=column)
     return without_unused(rules)
 
 
 def without_unused(rules: Rules) -> Rules:
     """Only the rules the start leads to."""
     used = reachable(rules.start, rules.rules)
-    return Rules(rules.start, {name: rules.rules[name] for name in used}, rules.ignore, rules.positions)
+    return rules.replaced({name: rules.rules[name] for name in used})

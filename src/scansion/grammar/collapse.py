@@ -55,7 +55,7 @@ def collapse(rules: Rules) -> Rules:
             bodies[name] = body
             if len(component) == 1 and isinstance(body, Text):
                 folder.regular[name] = folder.cost(body)
-    return without_unused(Rules(rules.start, bodies, rules.ignore, rules.positions))
+    return without_unused(rules.replaced(bodies))
 
 
 class _Folder:

@@ -1,40 +1,109 @@
-"""Writes what a grammar ignores into its rules."""
+"""Writes what a grammar ignores into its rules.
+
+A run of what is ignored may stand before every terminal but the first of the text. Where the grammar could go on and may
+also end, a run may stand last as well, as llguidance has it: ``("x" | "y")+`` with ``%ignore " "`` takes ``x y `` and not `` x``.
+"""
 
 from __future__ import annotations
 
-from scansion.grammar.nodes import Call, Choice, Expression, JsonValue, Repeat, Rules, Seq, Terminal, Text, Tokens, choice, repeat, seq
+from scansion._kernel import Language
+from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, choice, repeat, seq
+from scansion.grammar.nullable import is_nullable, nullable_rules
 
 __all__ = ["place_ignored"]
 
-_IGNORED = "~ignored"
 _START = "~start"
+_SOME = Language.concat([Language.char_class([(0, 0xD7FF), (0xE000, 0x10FFFF)]), Language.anything()])
 
 
 def place_ignored(rules: Rules) -> Rules:
-    """Terminals become plain texts; where something is ignored, any run of it may stand first and after each terminal.
-
-    ``Text`` is left alone: it is a part of a terminal that a front end has already put together.
-    """
+    """The grammar with terminals as plain texts and, where it ignores something, that written between them."""
     if rules.ignore is None:
-        bodies = {name: _rewrite(body, None) for name, body in rules.rules.items()}
-        return Rules(rules.start, bodies, None, rules.positions)
-    run = repeat(_rewrite(rules.ignore, None), 0, None)
-    bodies = {name: _rewrite(body, Call(_IGNORED)) for name, body in rules.rules.items()}
-    bodies[_IGNORED] = run
-    bodies[_START] = seq([Call(_IGNORED), Call(rules.start)])
-    return Rules(_START, bodies, None, rules.positions)
+        return rules.replaced({name: _plain(body) for name, body in rules.rules.items()})
+    return _Placer(rules, rules.ignore).placed()
 
 
-def _rewrite(expression: Expression, after: Expression | None) -> Expression:
+def _plain(expression: Expression) -> Expression:
     if isinstance(expression, Terminal):
-        text = Text(expression.language)
-        return text if after is None else seq([text, after])
-    if isinstance(expression, (Tokens, JsonValue)) and after is not None:
-        return seq([expression, after])
+        return Text(expression.language)
     if isinstance(expression, Seq):
-        return seq([_rewrite(part, after) for part in expression.parts])
+        return seq([_plain(part) for part in expression.parts])
     if isinstance(expression, Choice):
-        return choice([_rewrite(part, after) for part in expression.parts])
+        return choice([_plain(part) for part in expression.parts])
     if isinstance(expression, Repeat):
-        return repeat(_rewrite(expression.body, after), expression.low, expression.high)
+        return repeat(_plain(expression.body), expression.low, expression.high)
     return expression
+
+
+class _Placer:
+    def __init__(self, rules: Rules, run: Language) -> None:
+        self.rules = rules
+        self.run = Text(run)
+        self.nullable = nullable_rules(rules)
+        self.bodies: dict[str, Expression] = {}
+        self.firsts: list[str] = []  # rules needed as the first thing of the text
+
+    def placed(self) -> Rules:
+        rules = self.rules
+        for name, body in rules.rules.items():
+            self.bodies[name] = self.later(body)
+        start = rules.start
+        if rules.ignore_first:
+            self.bodies[_START] = Call(start)
+        else:
+            first = self.first(Call(start))
+            self.bodies[_START] = choice([first, EMPTY]) if start in self.nullable else first
+            for name in self.firsts:
+                self.bodies[_first_name(name)] = self.first(rules.rules[name])
+        return Rules(_START, self.bodies, positions=rules.positions)
+
+    def later(self, expression: Expression) -> Expression:
+        """The expression where something stands before it."""
+        if isinstance(expression, Terminal):
+            return seq([self.run, Text(expression.language)])
+        if isinstance(expression, Tokens):
+            return seq([self.run, expression])
+        if isinstance(expression, Seq):
+            return seq([self.later(part) for part in expression.parts])
+        if isinstance(expression, Choice):
+            parts = [self.later(part) for part in expression.parts]
+            return choice([*parts, self.run]) if is_nullable(expression, self.nullable) else choice(parts)
+        if isinstance(expression, Repeat):
+            body, low, high = self.later(expression.body), expression.low, expression.high
+            if high is None:
+                return seq([repeat(body, low, None), self.run])
+            if low == high:
+                return repeat(body, low, high)
+            return choice([repeat(body, high, high), seq([repeat(body, low, high - 1), self.run])])
+        return expression
+
+    def first(self, expression: Expression) -> Expression:
+        """The expression as the first thing of the text, without the empty text."""
+        if isinstance(expression, (Terminal, Text)):
+            language = expression.language
+            if not language.nullable:
+                return Text(language)
+            some = Language.intersection([language, _SOME])
+            return NOTHING if some.is_nothing else Text(some)
+        if isinstance(expression, Call):
+            if expression.rule not in self.firsts:
+                self.firsts.append(expression.rule)
+            return Call(_first_name(expression.rule))
+        if isinstance(expression, Choice):
+            return choice([part for part in map(self.first, expression.parts) if part != NOTHING])
+        if isinstance(expression, Repeat):
+            fewer = None if expression.high is None else expression.high - 1
+            low = 0 if is_nullable(expression.body, self.nullable) else max(expression.low - 1, 0)
+            return seq([self.first(expression.body), self.later(repeat(expression.body, low, fewer))])
+        if isinstance(expression, Seq):
+            ways: list[Expression] = []
+            for index, part in enumerate(expression.parts):
+                ways.append(seq([self.first(part), *map(self.later, expression.parts[index + 1 :])]))
+                if not is_nullable(part, self.nullable):
+                    break
+            return choice([way for way in ways if way != NOTHING])
+        return expression
+
+
+def _first_name(name: str) -> str:
+    return f"{name}~first"

@@ -53,9 +53,9 @@ def remove_left_recursion(rules: Rules) -> Rules:
     for component in entangled:
         for name in component:
             some = f"{name}~some"
-            if some in bodies:
+            if some in bodies and some not in rules.rules:
                 bodies[some] = _without_empty(bodies[name])
-    return without_unused(Rules(rules.start, bodies, rules.ignore, rules.positions))
+    return without_unused(rules.replaced(bodies))
 
 
 def _left_corners(expression: Expression, nullable: set[str]) -> Iterator[str]:
@@ -173,5 +173,3 @@ def has_left_recursion(rules: Rules) -> bool:
     nullable = nullable_rules(rules)
     corners = {name: set(_left_corners(body, nullable)) for name, body in rules.rules.items()}
     return any(len(component) > 1 or component[0] in corners[component[0]] for component in strong_components(corners))
-
-

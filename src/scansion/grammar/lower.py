@@ -6,7 +6,7 @@ no stack; a counted one becomes a ``REPEAT`` node, which is never expanded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from scansion._kernel import CALL, LEX, TEXT, TOKEN
 from scansion.errors import UnsupportedError
@@ -16,7 +16,7 @@ from scansion.grammar.ignore import place_ignored
 from scansion.grammar.left_recursion import remove_left_recursion
 from scansion.grammar.nodes import Call, Choice, Expression, JsonValue, Repeat, Rules, Seq, Terminal, Text, Tokens
 from scansion.grammar.nullable import repeat_nonempty_bodies
-from scansion.grammar.productive import let_rules_wait_forever, require_productive, without_dead_ends
+from scansion.grammar.productive import require_productive, without_dead_ends
 from scansion.grammar.token_sets import encode_token_set
 from scansion.program import ProgramBuilder, ProgramData
 
@@ -25,12 +25,8 @@ __all__ = ["JsonValueWriter", "lower", "simplify", "write_rules"]
 JsonValueWriter = Callable[[ProgramBuilder, JsonValue], int]
 
 
-def simplify(rules: Rules, *, wait_forever_at: Expression | None = None) -> Rules:
+def simplify(rules: Rules) -> Rules:
     """All passes: a grammar of the same texts that is defined, productive, folded and free of left recursion.
-
-    Args:
-        rules: the grammar.
-        wait_forever_at: what rules that can never finish wait for, instead of being an error.
 
     Raises:
         GrammarError: a rule that is not defined.
@@ -38,24 +34,36 @@ def simplify(rules: Rules, *, wait_forever_at: Expression | None = None) -> Rule
         LimitError: a bound of a pass.
     """
     rules = check(rules)
-    if wait_forever_at is None:
-        require_productive(rules)
-    else:
-        rules = let_rules_wait_forever(rules, wait_forever_at)
+    require_productive(rules)
     rules = collapse(place_ignored(rules))
     without_recursion = remove_left_recursion(repeat_nonempty_bodies(rules))
     return without_unused(without_dead_ends(without_recursion))
 
 
-def lower(rules: Rules, *, wait_forever_at: Expression | None = None, json_value: JsonValueWriter | None = None) -> ProgramData:
+def lower(rules: Rules, *, json_value: JsonValueWriter | None = None) -> ProgramData:
     """The program of a grammar.
 
     Args:
-        rules, wait_forever_at: as for ``simplify``, with its errors.
+        rules: the grammar; errors are those of ``simplify``.
         json_value: writes a ``JsonValue`` into the builder and gives its rule.
     """
-    builder = ProgramBuilder()
-    return builder.finish(write_rules(builder, simplify(rules, wait_forever_at=wait_forever_at), json_value))
+    policies = {dict(value.options).get("whitespace", "bounded") for body in rules.rules.values() for value in _json_values(body)}
+    if len(policies) > 1:
+        raise UnsupportedError(
+            f"JSON values with different white space policies ({', '.join(sorted(policies))}) in one grammar", construct="whitespace"
+        )
+    builder = ProgramBuilder(whitespace=policies.pop() if policies else "bounded")
+    return builder.finish(write_rules(builder, simplify(rules), json_value))
+
+
+def _json_values(expression: Expression) -> Iterator[JsonValue]:
+    if isinstance(expression, JsonValue):
+        yield expression
+    elif isinstance(expression, (Seq, Choice)):
+        for part in expression.parts:
+            yield from _json_values(part)
+    elif isinstance(expression, Repeat):
+        yield from _json_values(expression.body)
 
 
 def write_rules(builder: ProgramBuilder, rules: Rules, json_value: JsonValueWriter | None = None) -> int:

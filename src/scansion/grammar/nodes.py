@@ -46,7 +46,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A word of a language, as one terminal: where the grammar ignores something, it may follow here and not inside."""
+    """A word of a language, as one terminal: what the grammar ignores may stand before it and never inside."""
 
     language: Language
     name: str = ""
@@ -116,14 +116,20 @@ class Rules:
     Attributes:
         start: name of the rule of the whole text.
         rules: body of each rule by its name.
-        ignore: what may stand before the first and after every ``Terminal`` and be repeated; None: nothing.
+        ignore: a run of what may stand between terminals, the empty run included; None: nothing is ignored.
+        ignore_first: whether such a run may also stand before the first terminal.
         positions: line and column (from 1) where a rule was defined, of those that stand in the text.
     """
 
     start: str
     rules: Mapping[str, Expression]
-    ignore: Expression | None = None
+    ignore: Language | None = None
+    ignore_first: bool = False
     positions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def replaced(self, rules: Mapping[str, Expression]) -> Rules:
+        """The same grammar with other bodies."""
+        return Rules(self.start, rules, self.ignore, self.ignore_first, self.positions)
 
 
 def seq(parts: Iterable[Expression]) -> Expression:

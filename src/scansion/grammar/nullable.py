@@ -73,7 +73,8 @@ class Nonempty:
     def _rule(self, name: str) -> str:
         if name not in self._names:
             self._names[name] = f"{name}~some"
-            self._todo.append(name)
+            if self._names[name] not in self.bodies:  # an earlier pass may have written it
+                self._todo.append(name)
         return self._names[name]
 
     def _text(self, language: Language) -> Expression:
@@ -93,7 +94,7 @@ def repeat_nonempty_bodies(rules: Rules) -> Rules:
         bodies[name] = _rewrite(bodies[name], nonempty)
     nonempty.finish()
     # The bodies just written may repeat nullable things too: they are copies of bodies already rewritten, so they do not.
-    return Rules(rules.start, bodies, rules.ignore, rules.positions)
+    return rules.replaced(bodies)
 
 
 def _rewrite(expression: Expression, nonempty: Nonempty) -> Expression:

@@ -45,14 +45,14 @@ def let_rules_wait_forever(rules: Rules, never: Expression) -> Rules:
     """
     finishing = least_fixpoint(rules.rules, _finishes)
     changed = {name: body if name in finishing else choice([body, never]) for name, body in rules.rules.items()}
-    return Rules(rules.start, changed, rules.ignore, rules.positions)
+    return rules.replaced(changed)
 
 
 def without_dead_ends(rules: Rules) -> Rules:
     """Alternatives that need a rule that can never finish are taken out; the texts stay the same."""
     finishing = least_fixpoint(rules.rules, _finishes)
     bodies = {name: _pruned(body, finishing) for name, body in rules.rules.items()}
-    return Rules(rules.start, bodies, rules.ignore, rules.positions)
+    return rules.replaced(bodies)
 
 
 def _pruned(expression: Expression, finishing: set[str]) -> Expression:

@@ -37,9 +37,7 @@ def needs_binding(program: ProgramData) -> bool:
     return any(first < 0 for ranges in program.token_sets for first, _ in ranges)
 
 
-def bind_tokens(
-    program: ProgramData, *, size: int, eos_token_ids: Sequence[int], token_id: Callable[[str], int | None]
-) -> ProgramData:
+def bind_tokens(program: ProgramData, *, size: int, eos_token_ids: Sequence[int], token_id: Callable[[str], int | None]) -> ProgramData:
     """The program with ids in place of marks, for one vocabulary; the program itself where it has none.
 
     Args:

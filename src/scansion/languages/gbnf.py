@@ -10,9 +10,11 @@ The parser is one loop over tokens with its own stack of open groups, so nesting
 from __future__ import annotations
 
 import re
-from scansion._kernel import Language
+
 from scansion.errors import GrammarError
+from scansion.grammar.check import check
 from scansion.grammar.nodes import Call, Expression, Rules, Text, Tokens, choice, repeat, seq
+from scansion.grammar.productive import let_rules_wait_forever
 from scansion.languages import gbnf_characters
 from scansion.languages.source import Source
 
@@ -44,6 +46,7 @@ _ANY_SPACE = re.compile(r"(?:[ \t\r\n]+|\#[^\r\n]*)*")
 _COUNTS = re.compile(r"\{[ \t\r\n]*([0-9]+)[ \t\r\n]*(?:(,)[ \t\r\n]*([0-9]+)?[ \t\r\n]*)?\}")
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
 
+_BOUNDS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _EXPECTED = "a rule name, a literal, a class, a token, a group, '.' or a repetition"
 
 
@@ -63,7 +66,8 @@ def parse_gbnf(text: str, *, root: str = "root", compat: str = "grammar") -> Rul
     """
     if compat not in COMPATIBILITY_MODES:
         raise GrammarError(f"compat is {compat!r}", construct="compat", hint=f"use one of {', '.join(COMPATIBILITY_MODES)}")
-    return _Parser(Source(text, "GBNF"), compat == "llama.cpp").parse(root)
+    rules = _Parser(Source(text, "GBNF"), compat == "llama.cpp").parse(root)
+    return let_rules_wait_forever(check(rules), gbnf_characters.NEVER) if compat == "llama.cpp" else rules
 
 
 class _Group:
@@ -164,7 +168,7 @@ class _Parser:
                     return group.close(), after
                 position = after
                 continue
-            kind = token.lastindex
+            kind = token.lastindex or 0
             spelling = token.group(kind)
             start, position = position, token.end()
             if kind == _NAME:
@@ -196,8 +200,7 @@ class _Parser:
                     sequence.append(body)
                     stacked = 0
                 else:
-                    bounds = (1, None) if spelling == "+" else (0, 1) if spelling == "?" else (0, None)
-                    self.repeat_last(sequence, start, bounds, name, stacked)
+                    self.repeat_last(sequence, start, _BOUNDS[spelling], name, stacked)
                     stacked = 0 if stacked >= _MAX_STACKED_REPETITIONS else stacked + 1
                 continue
             elif kind == _BRACE:
@@ -217,7 +220,7 @@ class _Parser:
             raise source.error(group.offset, "this group is never closed: expected ')'", construct="(")
         return group.close(), position
 
-    def leaf(self, kind: int | None, spelling: str, start: int) -> Expression:
+    def leaf(self, kind: int, spelling: str, start: int) -> Expression:
         if kind == _LITERAL:
             return gbnf_characters.literal(self.source, start, spelling, self.llama_cpp)
         if kind == _CLASS:
@@ -252,7 +255,9 @@ class _Parser:
         if self.llama_cpp:
             if low > LLAMA_CPP_MAX_REPETITIONS:
                 raise source.error(
-                    start, f"llama.cpp refuses repetitions of at least {low}; its limit is {LLAMA_CPP_MAX_REPETITIONS}", construct="repetition"
+                    start,
+                    f"llama.cpp refuses repetitions of at least {low}; its limit is {LLAMA_CPP_MAX_REPETITIONS}",
+                    construct="repetition",
                 )
             if high is not None and high > LLAMA_CPP_MAX_REPETITIONS:
                 high = None
@@ -282,7 +287,9 @@ class _Parser:
         total = high if high else low if low else 1
         if self.weight * total > LLAMA_CPP_MAX_REPETITIONS:
             raise self.source.error(
-                start, f"llama.cpp refuses this repetition: it expands to more than {LLAMA_CPP_MAX_REPETITIONS} rules", construct="repetition"
+                start,
+                f"llama.cpp refuses this repetition: it expands to more than {LLAMA_CPP_MAX_REPETITIONS} rules",
+                construct="repetition",
             )
         self.weight *= total
         self.made_symbols += 1 if high is None else high - low

@@ -46,7 +46,9 @@ def character_class(source: Source, start: int, spelling: str, llama_cpp: bool) 
     if offset == end:
         if llama_cpp:
             return EMPTY  # no element is added to the rule at all
-        raise source.error(start, f"the class {spelling} is empty", construct="class", hint="write [\\]] for a bracket and . for any character")
+        raise source.error(
+            start, f"the class {spelling} is empty", construct="class", hint="write [\\]] for a bracket and . for any character"
+        )
     ranges: list[tuple[int, int]] = []
     if _PLAIN_CLASS.fullmatch(spelling):
         ranges = [(ord(character), ord(character)) for character in spelling[1:-1]]
@@ -65,7 +67,7 @@ def character_class(source: Source, start: int, spelling: str, llama_cpp: bool) 
     ranges = _kept(ranges)
     if llama_cpp:
         # A zero byte ends a token's text there, so that no class, negated or not, ever sees one.
-        language = _complement([*ranges, (0, 0)]) if negated else Language.char_class([r for r in _without_zero(ranges)])
+        language = _complement([*ranges, (0, 0)]) if negated else Language.char_class(_without_zero(ranges))
     else:
         language = _complement(ranges) if negated else Language.char_class(ranges)
     if language.is_nothing:
@@ -99,10 +101,7 @@ def _kept(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     for first, last in ranges:
         last = min(last, _LAST)
         low, high = _SURROGATES
-        if last < low or first > high:
-            pieces = [(first, last)]
-        else:
-            pieces = [(first, low - 1), (high + 1, last)]
+        pieces = [(first, last)] if last < low or first > high else [(first, low - 1), (high + 1, last)]
         kept += [piece for piece in pieces if piece[0] <= piece[1]]
     return kept
 
@@ -137,9 +136,7 @@ def _character(source: Source, start: int, spelling: str, offset: int, llama_cpp
     match = _HEX.match(spelling, offset + 2, offset + 2 + length)
     digits = match.group() if match else ""
     if len(digits) < length:
-        raise source.error(
-            start + offset, f"expected {length} hexadecimal digits after \\{sign}, found {len(digits)}", construct="escape"
-        )
+        raise source.error(start + offset, f"expected {length} hexadecimal digits after \\{sign}, found {len(digits)}", construct="escape")
     code = int(digits, 16)
     if not llama_cpp and not _matchable(code, False):
         raise source.error(

@@ -61,9 +61,7 @@ class Source:
     ) -> GrammarError:
         """An error at an offset: the sentence, the line it is on and a caret below the place."""
         line, column = self.position(offset)
-        return kind(
-            f"{message}\n{self.excerpt(offset)}", construct=construct, hint=hint, line=line, column=column, offset=offset
-        )
+        return kind(f"{message}\n{self.excerpt(offset)}", construct=construct, hint=hint, line=line, column=column, offset=offset)
 
     def limit(self, offset: int, message: str, *, limit: str, allowed: int) -> LimitError:
         """A ``LimitError`` that names the place of an offset."""

@@ -1,0 +1,284 @@
+"""Lark grammars, in the variant llguidance documents (``docs/syntax.md`` there; ``docs/lark.md`` here for the differences).
+
+Names in upper case are terminals: one regular language each. Names in lower case are rules. Every way to split a text into
+terminals counts: a terminal may stop earlier than the longest match, so ``/[a-z]+/ "x"`` matches ``abx``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scansion._kernel import Language
+from scansion.errors import UnsupportedError
+from scansion.grammar.embed import embed
+from scansion.grammar.nodes import (
+    EMPTY,
+    Call,
+    Expression,
+    JsonValue,
+    Rules,
+    Terminal,
+    Tokens,
+    choice,
+    repeat,
+    seq,
+)
+from scansion.languages.gbnf import MAX_TOKEN_ID
+from scansion.languages.lark_syntax import (
+    Alternatives,
+    Both,
+    Definition,
+    Import,
+    JsonSchema,
+    LarkFile,
+    Name,
+    NestedGrammar,
+    Not,
+    Repeated,
+    Sequence,
+    SpecialToken,
+    String,
+    Tree,
+    read_lark,
+)
+from scansion.languages.lark_terminals import Terminals, shortest_matches
+from scansion.languages.source import Source
+
+__all__ = ["MAX_RULE_INSTANCES", "parse_lark"]
+
+MAX_RULE_INSTANCES = 50_000  # parametric rules: one for each value that can come up
+
+# What %llguidance may set. The first two change what is matched; the others only how llguidance works.
+_OPTIONS = {
+    "allow_initial_skip": bool,
+    "skip_repetition": str,
+    "no_forcing": bool,
+    "verbose_errors": bool,
+    "allow_invalid_utf8": bool,
+}
+
+
+def parse_lark(text: str, *, grammars: Mapping[str, str | Rules] | None = None) -> Rules:
+    """Read a Lark grammar.
+
+    Args:
+        text: the grammar; its rule of the whole text is ``start``.
+        grammars: grammars that ``@name`` refers to, as Lark text or as rules.
+
+    Raises:
+        GrammarError: a syntax error, with line, column and what was expected; a name that is not defined.
+        UnsupportedError: a construct with no meaning here (templates, ``max_tokens``, imports of files).
+        LimitError: a repetition, depth or number of rule instances over its bound.
+    """
+    source = Source(text, "Lark")
+    return _Compiler(source, read_lark(source), grammars or {}).rules()
+
+
+class _Compiler:
+    def __init__(self, source: Source, file: LarkFile, grammars: Mapping[str, str | Rules]) -> None:
+        self.source = source
+        self.file = file
+        self.grammars = grammars
+        self.definitions: dict[str, Definition] = {}
+        for definition in file.definitions:
+            first = self.definitions.setdefault(definition.name, definition)
+            if first is not definition:
+                line = source.position(first.offset)[0]
+                raise source.error(
+                    definition.offset,
+                    f"{definition.name} is defined twice; the first definition is on line {line}",
+                    construct=definition.name,
+                )
+        imports: dict[str, Import] = {item.alias: item for item in file.imports}
+        self.terminals = Terminals(source, self.definitions, imports)
+        self.bodies: dict[str, Expression] = {}
+        self.positions: dict[str, tuple[int, int]] = {}
+        self.pending: list[tuple[str, Definition, int]] = []
+        self.asked: set[str] = set()
+        self.embedded: dict[str, Expression] = {}
+        self.initial_skip = False
+        self.skip_once = False
+
+    def rules(self) -> Rules:
+        source = self.source
+        self.options()
+        start = self.definitions.get("start")
+        if start is None or start.parametric:
+            raise source.error(0, "the grammar has no rule `start`", construct="start", hint="name the rule of the whole text start")
+        ignored = [self.terminals.language(tree) for tree in self.file.ignored]
+        self.ask("start", start, 0)
+        for item in self.file.imports:  # an import that means nothing is an error also where nothing uses it
+            self.terminals.named(item.alias, item.offset)
+        for definition in self.file.definitions:
+            if definition.name.isupper():
+                self.terminals.named(definition.name, definition.offset)
+            elif not definition.parametric:
+                self.ask(definition.name, definition, 0)
+        while self.pending:
+            name, definition, value = self.pending.pop()
+            self.positions[name] = source.position(definition.offset)
+            self.bodies[name] = self.body(definition, value)
+        run = None
+        if ignored:
+            union = Language.union(ignored)
+            run = union.repeat(0, 1) if self.skip_once else union.repeat(0, None)
+        return Rules("start", self.bodies, run, self.initial_skip, self.positions)
+
+    def options(self) -> None:
+        for value, offset in self.file.options:
+            if not isinstance(value, dict):
+                raise self.source.error(offset, "expected a JSON object after %llguidance", construct="%llguidance")
+            for name, setting in value.items():
+                if name not in _OPTIONS:
+                    raise self.source.error(
+                        offset,
+                        f"the option {name!r} is not known",
+                        construct="%llguidance",
+                        hint=f"there are {', '.join(_OPTIONS)}",
+                        kind=UnsupportedError,
+                    )
+                if not isinstance(setting, _OPTIONS[name]):
+                    raise self.source.error(offset, f"the option {name!r} is {setting!r}", construct="%llguidance")
+                if name == "allow_initial_skip":
+                    self.initial_skip = bool(setting)
+                elif name == "allow_invalid_utf8" and setting:
+                    raise self.source.error(
+                        offset, "text that is no UTF-8 cannot be allowed", construct="allow_invalid_utf8", kind=UnsupportedError
+                    )
+                elif name == "skip_repetition":
+                    if setting not in ("once", "repeat"):
+                        raise self.source.error(
+                            offset, f"skip_repetition is {setting!r}", construct="%llguidance", hint="use 'once' or 'repeat'"
+                        )
+                    self.skip_once = setting == "once"
+
+    def ask(self, name: str, definition: Definition, value: int) -> None:
+        """Have a rule written, once; a parametric one for a value."""
+        if name not in self.asked:
+            if len(self.asked) >= MAX_RULE_INSTANCES:
+                raise self.source.limit(
+                    definition.offset,
+                    f"the parametric rules take more than {MAX_RULE_INSTANCES:,} different values",
+                    limit="rule_instances",
+                    allowed=MAX_RULE_INSTANCES,
+                )
+            self.asked.add(name)
+            self.pending.append((name, definition, value))
+
+    def body(self, definition: Definition, value: int) -> Expression:
+        attributes = definition.attributes
+        if "max_tokens" in attributes:
+            raise self.source.error(
+                definition.offset,
+                f"max_tokens of the rule {definition.name} counts tokens, which a grammar cannot",
+                construct="max_tokens",
+                hint="bound the characters instead, as in /(.|\\n){0,200}/, or the whole answer with its token budget",
+                kind=UnsupportedError,
+            )
+        stop = attributes.get("suffix", attributes.get("stop"))
+        if "lazy" not in attributes and (stop is None or stop == String("", False, getattr(stop, "offset", 0))):
+            return self.expression(definition.body, value if definition.parametric else None)
+        language = self.terminals.language(definition.body)
+        if stop is not None and not isinstance(stop, float):
+            language = Language.concat([language, self.terminals.language(stop)])
+        return Terminal(shortest_matches(language), definition.name)
+
+    def expression(self, tree: Tree, own: int | None) -> Expression:
+        """A part of a rule; ``own`` is the value of the rule's parameter."""
+        if isinstance(tree, Name):
+            return self.name(tree, own)
+        if isinstance(tree, Sequence):
+            return seq([self.expression(part, own) for part in tree.parts])
+        if isinstance(tree, Alternatives):
+            return self.alternatives(tree, own)
+        if isinstance(tree, Repeated):
+            return repeat(self.expression(tree.body, own), tree.low, tree.high)
+        if isinstance(tree, SpecialToken):
+            return self.token(tree)
+        if isinstance(tree, JsonSchema):
+            return JsonValue(tree.schema, (("whitespace", "flexible"),))
+        if isinstance(tree, NestedGrammar):
+            return self.nested(tree)
+        if isinstance(tree, Both):
+            raise self.source.error(
+                tree.offset, "& joins terminals, not rules", construct="&", hint="give the terminal a name in upper case"
+            )
+        if isinstance(tree, Not):
+            return Terminal(self.terminals.language(tree))
+        if isinstance(tree, String) and not tree.text:
+            return EMPTY
+        return Terminal(self.terminals.language(tree))
+
+    def alternatives(self, tree: Alternatives, own: int | None) -> Expression:
+        if own is None and all(isinstance(part, String) and part.text and not part.ignore_case for part, _ in tree.parts):
+            return Terminal(self.terminals.union(tree))  # a list of words: one terminal says the same
+        ways: list[Expression] = []
+        for part, condition in tree.parts:
+            if condition is not None:
+                if own is None:
+                    raise self.source.error(
+                        tree.offset, "a condition in a rule that has no parameter", construct="%if", hint="write rule::_ : ..."
+                    )
+                if not condition.holds(own):
+                    continue
+            ways.append(self.expression(part, own))
+        return choice(ways)
+
+    def name(self, tree: Name, own: int | None) -> Expression:
+        name = tree.name
+        if name.isupper():
+            return Terminal(self.terminals.named(name, tree.offset), name)
+        definition = self.definitions.get(name)
+        if definition is None:
+            raise self.source.error(tree.offset, f"the rule {name} is not defined", construct=name, hint=f"add a line: {name}: ...")
+        parameter = tree.parameter
+        if definition.parametric != (parameter is not None):
+            wanted = "takes a parameter, as in rule::0" if definition.parametric else "takes no parameter"
+            raise self.source.error(tree.offset, f"the rule {name} {wanted}", construct=name)
+        if parameter is None:
+            self.ask(name, definition, 0)
+            return Call(name)
+        if parameter.needs_own and own is None:
+            raise self.source.error(
+                tree.offset, "the calling rule has no parameter to pass on", construct=name, hint="give a number: rule::0"
+            )
+        value = parameter.value(own or 0)
+        instance = f"{name}::{value}"
+        self.ask(instance, definition, value)
+        return Call(instance)
+
+    def token(self, tree: SpecialToken) -> Expression:
+        text = tree.text
+        if not text.startswith("<["):
+            return Tokens(names=(text,))
+        inside = text[2:-2] if text.endswith("]>") else ""
+        if inside == "*":
+            return Tokens(negated=True)
+        negated = inside.startswith("^")
+        ranges: list[tuple[int, int]] = []
+        for piece in inside.lstrip("^").split(","):
+            first, _, last = piece.partition("-")
+            low = int(first) if first.isdigit() and len(first) < 12 else -1
+            high = (int(last) if last.isdigit() and len(last) < 12 else -1) if last else low
+            if not 0 <= low <= high <= MAX_TOKEN_ID:
+                raise self.source.error(
+                    tree.offset, f"{text} is no set of tokens", construct=text[:40], hint="write <[42]>, <[1-9,12]>, <[^42]> or <[*]>"
+                )
+            ranges.append((low, high))
+        return Tokens(tuple(ranges), negated=negated)
+
+    def nested(self, tree: NestedGrammar) -> Expression:
+        known = self.embedded.get(tree.name)
+        if known is not None:
+            return known
+        grammar = self.grammars.get(tree.name)
+        if grammar is None:
+            raise self.source.error(
+                tree.offset, f"there is no grammar @{tree.name}", construct=f"@{tree.name}", hint="pass it in `grammars`"
+            )
+        if isinstance(grammar, str):
+            grammar = parse_lark(grammar, grammars={name: other for name, other in self.grammars.items() if name != tree.name})
+        known, bodies = embed(grammar, f"@{tree.name}")
+        self.bodies.update(bodies)
+        self.embedded[tree.name] = known
+        return known

@@ -1,0 +1,633 @@
+"""Reads Lark text into trees: tokens, then items, by recursive descent with a bound on depth.
+
+The grammar is that of llguidance's ``docs/syntax.md`` (a variant of the Lark toolkit's): rules in lower case, terminals in
+upper case, ``/regex/flags``, ``"text"i``, ``"a".."z"``, ``( )``, ``[ ]``, ``* + ? ~n ~n..m {n,m}``, ``&`` and ``~`` in terminals,
+``<special>`` tokens, ``@name``, ``%json``, ``%regex`` and the statements. Nothing is looked up here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from scansion.errors import GrammarError, UnsupportedError
+from scansion.languages.lark_parameters import Condition, Parameter
+from scansion.languages.source import Source
+
+__all__ = [
+    "Alternatives",
+    "Both",
+    "CharacterRange",
+    "Definition",
+    "Import",
+    "JsonSchema",
+    "LarkFile",
+    "Name",
+    "NestedGrammar",
+    "Not",
+    "Pattern",
+    "Repeated",
+    "Sequence",
+    "SpecialToken",
+    "String",
+    "StructuredRegex",
+    "Tree",
+    "read_lark",
+]
+
+_MAX_DEPTH = 60  # groups inside groups
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>[ \t]+|(?:\#|//)[^\r\n]*)
+    | (?P<newline>\r\n|\r|\n)
+    | (?P<string>"(?:[^"\\\r\n]|\\.)*"i?)
+    | (?P<regex>/(?:[^/\\]|\\.)+/[a-z]*)
+    | (?P<directive>%[a-z]+)
+    | (?P<special><[^<>\s]+>)
+    | (?P<reference>@[A-Za-z0-9_-]+)
+    | (?P<name>[?!]{0,2}_*[A-Za-z](?:[A-Za-z0-9_]|-(?!>))*)
+    | (?P<number>[+-]?(?:0[xXbB][0-9A-Fa-f_]+|[0-9]+(?:\.[0-9]+)?))
+    | (?P<mark>::|->|\.\.|[:,.(){}\[\]~|&=+*?_])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\\": "\\", '"': '"', "'": "'", "/": "/"}
+_HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    name: str
+    offset: int
+    parameter: Parameter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    text: str
+    ignore_case: bool
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    pattern: str
+    flags: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterRange:
+    first: str
+    last: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialToken:
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class NestedGrammar:
+    name: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSchema:
+    schema: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredRegex:
+    value: Any
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    body: Tree
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    body: Tree
+    low: int
+    high: int | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    parts: tuple[Tree, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    parts: tuple[Tree, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    parts: tuple[tuple[Tree, Condition | None], ...]
+    offset: int
+
+
+Tree = (
+    Name
+    | String
+    | Pattern
+    | CharacterRange
+    | SpecialToken
+    | NestedGrammar
+    | JsonSchema
+    | StructuredRegex
+    | Not
+    | Repeated
+    | Sequence
+    | Both
+    | Alternatives
+)
+
+
+@dataclass(slots=True)
+class Definition:
+    """A rule or a terminal. ``attributes`` are those in square brackets; a value is a tree, a number or None."""
+
+    name: str
+    offset: int
+    body: Tree
+    parametric: bool = False
+    attributes: dict[str, Tree | float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    name: str  # with its path: common.INT
+    alias: str
+    offset: int
+
+
+@dataclass(slots=True)
+class LarkFile:
+    definitions: list[Definition] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    ignored: list[Tree] = field(default_factory=list)
+    options: list[tuple[Any, int]] = field(default_factory=list)
+
+
+def read_lark(source: Source) -> LarkFile:
+    """The items of a Lark text.
+
+    Raises:
+        GrammarError: a syntax error, with line, column and what was expected.
+        LimitError: groups nested deeper than ``_MAX_DEPTH``.
+    """
+    return _Reader(source).file()
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.offset = 0
+        self.depth = 0
+        self.kind = ""
+        self.text = ""
+        self.start = 0
+        self.advance()
+
+    # Tokens
+
+    def advance(self) -> None:
+        """Step to the next token; inside parentheses and brackets line ends are white space."""
+        while True:
+            self.start = self.offset
+            if self.offset >= len(self.source.text):
+                self.kind, self.text = "end", ""
+                return
+            match = _TOKEN.match(self.source.text, self.offset)
+            if match is None:
+                raise self.unreadable()
+            self.kind, self.text = match.lastgroup or "", match.group()
+            self.offset = match.end()
+            if self.kind != "space" and not (self.kind == "newline" and self.depth > 0):
+                return
+
+    def unreadable(self) -> GrammarError:
+        character = self.source.text[self.offset]
+        if character == '"':
+            return self.source.error(self.offset, "this string is never closed, or holds a line end", construct="string")
+        if character == "'":
+            return self.source.error(self.offset, "strings are written in double quotes", construct="string")
+        if character == "/":
+            return self.source.error(self.offset, "this regex is never closed: expected '/'", construct="regex")
+        if character == "<":
+            return self.source.error(self.offset, "expected a token: <name>, <[42]>, <[1-9,12]>, <[^42]> or <[*]>", construct="token")
+        return self.source.error(self.offset, f"{character!r} means nothing here")
+
+    def at(self, *marks: str) -> bool:
+        return self.kind == "mark" and self.text in marks
+
+    def take(self, mark: str) -> bool:
+        if self.at(mark):
+            self.advance()
+            return True
+        return False
+
+    def expect(self, mark: str, where: str) -> None:
+        if not self.take(mark):
+            raise self.unexpected(f"{mark!r} {where}")
+
+    def unexpected(self, wanted: str) -> GrammarError:
+        found = {"end": "the end of the grammar", "newline": "the end of the line"}.get(self.kind, repr(self.text[:40]))
+        return self.source.error(self.start, f"expected {wanted}, found {found}")
+
+    def skip_lines(self) -> None:
+        while self.kind == "newline":
+            self.advance()
+
+    # Items
+
+    def file(self) -> LarkFile:
+        out = LarkFile()
+        self.skip_lines()
+        while self.kind != "end":
+            if self.kind == "name":
+                out.definitions.append(self.definition())
+            elif self.kind == "directive":
+                self.statement(out)
+            else:
+                raise self.unexpected("a rule, a terminal or a statement")
+            if self.kind not in ("newline", "end"):
+                raise self.unexpected("the end of the line")
+            self.skip_lines()
+        return out
+
+    def definition(self) -> Definition:
+        offset = self.start
+        name = self.text.lstrip("?!")
+        self.check_name(name, offset)
+        self.advance()
+        out = Definition(name, offset, Sequence((), offset))
+        if self.at("{"):
+            raise self.source.error(self.start, "templates are not supported", construct="template", kind=UnsupportedError)
+        if self.take("."):
+            if self.kind != "number":
+                raise self.unexpected("a priority")
+            self.advance()
+        if self.take("::"):
+            if not self.take("_"):
+                raise self.unexpected("'_', the parameter of the rule")
+            out.parametric = True
+        if self.take("["):
+            self.attributes(out)
+        self.expect(":", f"after {name}")
+        out.body = self.alternatives()
+        return out
+
+    def check_name(self, name: str, offset: int) -> None:
+        if name != name.lower() and name != name.upper():
+            raise self.source.error(
+                offset, f"the name {name} mixes cases", construct=name, hint="rules are in lower case, terminals in upper case"
+            )
+
+    def attributes(self, out: Definition) -> None:
+        while not self.take("]"):
+            name, offset = self.text, self.start
+            if self.kind != "name" or name not in ("lazy", "stop", "suffix", "max_tokens", "temperature", "capture", "stop_capture"):
+                raise self.unexpected("lazy, stop, suffix, max_tokens, temperature, capture or stop_capture")
+            if name.isupper() or out.name.isupper():
+                raise self.source.error(offset, "terminals take no attributes", construct=name, hint="put them on a rule of that terminal")
+            self.advance()
+            value: Tree | float | None = None
+            if name not in ("lazy", "capture") or self.at("="):
+                self.expect("=", f"after {name}")
+                if name in ("max_tokens", "temperature"):
+                    if self.kind != "number":
+                        raise self.unexpected("a number")
+                    value = float(self.number()) if "." not in self.text else float(self.text)
+                    self.advance()
+                else:
+                    value = self.value()
+            out.attributes[name] = value
+            if not self.take(",") and not self.at("]"):
+                raise self.unexpected("',' or ']'")
+
+    def statement(self, out: LarkFile) -> None:
+        directive, offset = self.text, self.start
+        if directive == "%llguidance":
+            out.options.append((self.json_value(directive)[0], offset))
+            return
+        self.advance()
+        if directive == "%ignore":
+            out.ignored.append(self.alternatives())
+        elif directive == "%import":
+            self.imports(out, offset)
+        elif directive in ("%declare", "%override", "%extend"):
+            raise self.source.error(
+                offset,
+                f"{directive} is not supported",
+                construct=directive,
+                hint="a declared terminal has no text to match; define it in the grammar",
+                kind=UnsupportedError,
+            )
+        else:
+            raise self.source.error(
+                offset, f"{directive} is no statement", construct=directive, hint="the statements are %ignore, %import and %llguidance"
+            )
+
+    def imports(self, out: LarkFile, offset: int) -> None:
+        path: list[str] = []
+        if self.take("."):
+            raise self.source.error(offset, "files cannot be imported", construct="%import", kind=UnsupportedError)
+        while self.kind == "name":
+            path.append(self.text)
+            self.advance()
+            if not self.take("."):
+                break
+        if not path:
+            raise self.unexpected("a name such as common.INT")
+        if self.take("("):
+            while not self.take(")"):
+                if self.kind != "name":
+                    raise self.unexpected("a name")
+                out.imports.append(Import(".".join([*path, self.text]), self.text, self.start))
+                self.advance()
+                if not self.take(",") and not self.at(")"):
+                    raise self.unexpected("',' or ')'")
+            return
+        alias = path[-1]
+        if self.take("->"):
+            if self.kind != "name":
+                raise self.unexpected("a name")
+            alias = self.text
+            self.advance()
+        out.imports.append(Import(".".join(path), alias, offset))
+
+    # Expressions
+
+    def alternatives(self) -> Tree:
+        offset = self.start
+        parts = [self.alternative()]
+        while self.next_alternative():
+            parts.append(self.alternative())
+        if len(parts) == 1 and parts[0][1] is None:
+            return parts[0][0]
+        return Alternatives(tuple(parts), offset)
+
+    def next_alternative(self) -> bool:
+        """Step over a bar, which may stand on one of the next lines."""
+        if self.kind == "newline":
+            before = self.offset, self.start, self.kind, self.text
+            self.skip_lines()
+            if not self.at("|"):
+                self.offset, self.start, self.kind, self.text = before
+                return False
+        if not self.at("|"):
+            return False
+        self.advance()
+        return True
+
+    def alternative(self) -> tuple[Tree, Condition | None]:
+        offset = self.start
+        parts = [self.sequence()]
+        while self.take("&"):
+            parts.append(self.sequence())
+        if self.take("->"):  # names a node of a parse tree, which nobody builds here
+            if self.kind != "name":
+                raise self.unexpected("the name of an alias")
+            self.advance()
+        condition = None
+        if self.kind == "directive" and self.text == "%if":
+            self.advance()
+            condition = self.condition()
+        return (parts[0] if len(parts) == 1 else Both(tuple(parts), offset)), condition
+
+    def sequence(self) -> Tree:
+        offset = self.start
+        parts: list[Tree] = []
+        while self.kind not in ("newline", "end") and not self.at("|", "&", "->", ")", "]", "}"):
+            if self.kind == "directive" and self.text not in ("%json", "%regex"):
+                break
+            parts.append(self.repeated())
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts), offset)
+
+    def repeated(self) -> Tree:
+        offset = self.start
+        if self.take("~"):
+            body: Tree = Not(self.atom(), offset)
+        else:
+            body = self.atom()
+        if self.at("*", "+", "?"):
+            low, high = {"*": (0, None), "+": (1, None), "?": (0, 1)}[self.text]
+            self.advance()
+            return Repeated(body, low, high, offset)
+        if self.kind == "name" and self.text.startswith("?"):  # "a"?b: the mark belongs to what is on its left
+            self.offset = self.start + 1
+            self.advance()
+            return Repeated(body, 0, 1, offset)
+        if self.at("~") and re.compile(r"~[ \t]*[0-9]").match(self.source.text, self.start):
+            self.advance()
+            low = self.count()
+            return self.bounded(body, low, self.count() if self.take("..") else low, offset)
+        if self.at("{"):
+            self.advance()
+            low = 0 if self.at(",") else self.count()
+            high = low
+            if self.take(","):
+                high = None if self.at("}") else self.count()
+            self.expect("}", "after the bounds of a repetition")
+            return self.bounded(body, low, high, offset)
+        return body
+
+    def bounded(self, body: Tree, low: int, high: int | None, offset: int) -> Tree:
+        if high is not None and high < low:
+            raise self.source.error(offset, f"a repetition of at least {low} and at most {high}", construct="repetition")
+        most = max(low, high or 0)
+        if most > 1_000_000:
+            raise self.source.limit(offset, f"a repetition of {most:,}; the limit is 1,000,000", limit="repetition", allowed=1_000_000)
+        return Repeated(body, low, high, offset)
+
+    def count(self) -> int:
+        if self.kind != "number" or not self.text.isdigit():
+            raise self.unexpected("a number")
+        number = self.number()
+        self.advance()
+        return number
+
+    def number(self) -> int:
+        text = self.text.replace("_", "")
+        if len(text) > 40:
+            raise self.source.error(self.start, "this number is too large", construct="number")
+        return int(text, 0) if not text.lstrip("+-").isdigit() else int(text)
+
+    def atom(self) -> Tree:
+        offset = self.start
+        if self.at("(", "["):
+            closing = ")" if self.text == "(" else "]"
+            self.depth += 1
+            if self.depth > _MAX_DEPTH:
+                raise self.source.limit(offset, f"groups are nested deeper than {_MAX_DEPTH}", limit="depth", allowed=_MAX_DEPTH)
+            self.advance()
+            body = self.alternatives()
+            if not self.at(closing):
+                raise self.unexpected(f"{closing!r} to close the group")
+            self.depth -= 1
+            self.advance()
+            return body if closing == ")" else Repeated(body, 0, 1, offset)
+        return self.value()
+
+    def value(self) -> Tree:
+        kind, text, offset = self.kind, self.text, self.start
+        if kind == "directive" and text in ("%json", "%regex"):
+            value, span = self.json_value(text)
+            return JsonSchema(span, offset) if text == "%json" else StructuredRegex(value, offset)
+        if kind == "name":
+            return self.name()
+        if kind not in ("string", "regex", "special", "reference"):
+            raise self.unexpected("a name, a string, a regex, a token or a group")
+        self.advance()
+        if kind == "string":
+            value_text, ignore_case = self.string(text, offset)
+            if not self.at(".."):
+                return String(value_text, ignore_case, offset)
+            self.advance()
+            if self.kind != "string":
+                raise self.unexpected("a string of one character")
+            last, _ = self.string(self.text, self.start)
+            self.advance()
+            if len(value_text) != 1 or len(last) != 1 or last < value_text:
+                raise self.source.error(offset, "a range runs from one character up to another", construct="range")
+            return CharacterRange(value_text, last, offset)
+        if kind == "regex":
+            end = text.rindex("/")
+            return Pattern(text[1:end], text[end + 1 :], offset)
+        return SpecialToken(text, offset) if kind == "special" else NestedGrammar(text[1:], offset)
+
+    def name(self) -> Tree:
+        text, offset = self.text, self.start
+        self.check_name(text, offset)
+        if text[0] in "?!":
+            raise self.source.error(offset, f"{text[0]!r} stands before the name of a rule only where it is defined", construct=text)
+        self.advance()
+        if self.at("{") and not re.compile(r"\{[ \t]*[,0-9]").match(self.source.text, self.start):
+            raise self.source.error(self.start, "templates are not supported", construct="template", kind=UnsupportedError)
+        if not self.take("::"):
+            return Name(text, offset)
+        return Name(text, offset, self.parameter())
+
+    def string(self, text: str, offset: int) -> tuple[str, bool]:
+        ignore_case = text.endswith("i")
+        inner = text[1:-2] if ignore_case else text[1:-1]
+        if "\\" not in inner:
+            return inner, ignore_case
+        out: list[str] = []
+        index = 0
+        while index < len(inner):
+            if inner[index] != "\\":
+                out.append(inner[index])
+                index += 1
+                continue
+            sign = inner[index + 1]
+            length = _HEX_ESCAPES.get(sign)
+            if length is not None:
+                digits = inner[index + 2 : index + 2 + length]
+                code = int(digits, 16) if re.fullmatch(r"[0-9A-Fa-f]+", digits) and len(digits) == length else 0x110000
+                if code > 0x10FFFF:
+                    raise self.source.error(offset + 1 + index, f"expected {length} hexadecimal digits after \\{sign}", construct="escape")
+                out.append(chr(code))
+                index += 2 + length
+                continue
+            if sign not in _ESCAPES:
+                raise self.source.error(
+                    offset + 1 + index, f"\\{sign} is no escape", construct="escape", hint="a backslash is written \\\\"
+                )
+            out.append(_ESCAPES[sign])
+            index += 2
+        joined = "".join(out)
+        try:
+            return joined.encode("utf-16", "surrogatepass").decode("utf-16"), ignore_case  # joins a pair of \u escapes
+        except UnicodeDecodeError:
+            raise self.source.error(offset, "half of a surrogate pair is no character", construct="escape") from None
+
+    def json_value(self, directive: str) -> tuple[Any, str]:
+        """The JSON text after a directive, as a value and as written."""
+        text = self.source.text
+        begin = self.offset
+        while begin < len(text) and text[begin] in " \t\r\n":
+            begin += 1
+        try:
+            value, end = json.JSONDecoder().raw_decode(text, begin)
+        except json.JSONDecodeError as error:
+            raise self.source.error(error.pos, f"{directive} is followed by what is no JSON: {error.msg}", construct=directive) from None
+        except RecursionError:
+            raise self.source.limit(begin, f"the JSON after {directive} is nested too deeply", limit="depth", allowed=900) from None
+        self.offset = end
+        self.advance()
+        return value, text[begin:end]
+
+    # Parameters of rules
+
+    def parameter(self) -> Parameter:
+        """What stands after ``rule::`` where the rule is called."""
+        if self.kind == "number":
+            value = self.number()
+            self.advance()
+            return Parameter("const", (value,))
+        if self.take("_"):
+            return Parameter("self", ())
+        name, arguments = self.function()
+        return Parameter.checked(self.source, self.start, name, arguments)
+
+    def condition(self) -> Condition:
+        offset = self.start
+        name, arguments = self.function()
+        return Condition.checked(self.source, offset, name, arguments)
+
+    def function(self) -> tuple[str, list[Any]]:
+        """``name(argument, ...)``; an argument is a number, a span of bits, ``_`` for all bits, or a function again."""
+        if self.kind != "name":
+            raise self.unexpected("a function")
+        name = self.text
+        self.advance()
+        arguments: list[Any] = []
+        if not self.take("("):
+            return name, arguments
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise self.source.limit(self.start, f"conditions are nested deeper than {_MAX_DEPTH}", limit="depth", allowed=_MAX_DEPTH)
+        while not self.at(")"):
+            arguments.append(self.argument())
+            if not self.take(",") and not self.at(")"):
+                raise self.unexpected("',' or ')'")
+        self.depth -= 1
+        self.advance()
+        return name, arguments
+
+    def argument(self) -> Any:
+        if self.kind == "number":
+            value = self.number()
+            self.advance()
+            return value
+        if self.take("_"):
+            return (0, 64)
+        if self.take("["):
+            first = self.count()
+            self.expect(":", "between the ends of a span of bits")
+            last = self.count()
+            self.expect("]", "after a span of bits")
+            if not 0 <= first < last <= 64:
+                raise self.source.error(self.start, f"[{first}:{last}] is no span of the bits 0 to 64", construct="parameter")
+            return (first, last)
+        offset = self.start
+        name, arguments = self.function()
+        return Condition.checked(self.source, offset, name, arguments)
