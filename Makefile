@@ -18,6 +18,7 @@ SANITIZE_BUILD := build/sanitize
 SANITIZE_TESTS := $(wildcard tests/kernel tests/matching tests/vocabulary tests/program tests/oracles)
 # `make test TESTS=tests/matching` runs a part.
 TESTS ?= tests
+CONFIGURE = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 EXT_SUFFIX = $(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
@@ -63,8 +64,7 @@ venv: $(STAMPS)/dev $(STAMPS)/local
 
 # Ninja decides what to compile, so this is always run; with nothing to do it takes well under a second.
 kernel: $(STAMPS)/package
-	@test -f $(KERNEL_BUILD)/build.ninja || $(BIN)/cmake -S . -B $(KERNEL_BUILD) -G Ninja \
-		-DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(BIN)/python) -DCMAKE_BUILD_TYPE=Release
+	@test -f $(KERNEL_BUILD)/build.ninja || $(CONFIGURE) -B $(KERNEL_BUILD) -DCMAKE_BUILD_TYPE=Release
 	@$(BIN)/cmake --build $(KERNEL_BUILD) --parallel $(JOBS)
 	@cmp -s $(KERNEL_BUILD)/_kernel$(EXT_SUFFIX) src/scansion/_kernel$(EXT_SUFFIX) || ( \
 		cp $(KERNEL_BUILD)/_kernel$(EXT_SUFFIX) src/scansion/_kernel.tmp && \
@@ -92,16 +92,13 @@ bench: $(STAMPS)/bench $(STAMPS)/local kernel
 # The kernel's own C++ tests, then the Python tests of the kernel and of what sits on it, against an instrumented build.
 # libstdc++ is preloaded too: AddressSanitizer must see its __cxa_throw before Python loads an extension that throws.
 sanitize: $(STAMPS)/dev
-	$(BIN)/cmake -S . -B $(SANITIZE_BUILD)/tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
-		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DSCANSION_SANITIZE=ON -DSCANSION_TESTS=ON
-	$(BIN)/cmake --build $(SANITIZE_BUILD)/tests --parallel $(JOBS)
-	$(BIN)/ctest --test-dir $(SANITIZE_BUILD)/tests --output-on-failure
-	$(BIN)/cmake -S . -B $(SANITIZE_BUILD)/extension -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
-		-DPython_EXECUTABLE=$(abspath $(BIN)/python) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSCANSION_SANITIZE=ON
-	$(BIN)/cmake --build $(SANITIZE_BUILD)/extension --parallel $(JOBS)
+	@test -f $(SANITIZE_BUILD)/build.ninja || $(CONFIGURE) -B $(SANITIZE_BUILD) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+		-DSCANSION_SANITIZE=ON -DSCANSION_TESTS=ON
+	$(BIN)/cmake --build $(SANITIZE_BUILD) --parallel $(JOBS)
+	$(BIN)/ctest --test-dir $(SANITIZE_BUILD) --output-on-failure
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(BIN)/python -m pytest --kernel $(SANITIZE_BUILD)/extension/_kernel$(EXT_SUFFIX) -m "not model and not slow" $(SANITIZE_TESTS)
+		$(BIN)/python -m pytest --kernel $(SANITIZE_BUILD)/_kernel$(EXT_SUFFIX) -m "not model and not slow" $(SANITIZE_TESTS)
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/scansion/_kernel*.so
