@@ -20,6 +20,7 @@ __all__ = [
     "complement",
     "difference",
     "idna_property",
+    "idna_values",
     "intersection",
     "property_ranges",
     "ranges_of",
@@ -203,6 +204,11 @@ def idna_property(kind: str, value: str) -> Ranges:
     class, a decimal number), ``compose`` (value: a code point in hexadecimal; the characters it composes with).
     """
     return _decode(_lines()[kind][value])
+
+
+def idna_values(kind: str) -> list[str]:
+    """The values that `idna_property` knows for a kind."""
+    return list(_lines()[kind])
 
 
 @functools.cache
