@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["BudgetedMatcher", "fewest_tokens"]
 
 _UNBOUNDED = 1 << 60
-_UTF8_BYTES = bytes(byte for byte in range(256) if byte not in (0xC0, 0xC1) and byte < 0xF5)
-"""Every byte that can stand in UTF-8 text."""
 
 
 class BudgetedMatcher:
@@ -45,7 +43,7 @@ class BudgetedMatcher:
         self._vocabulary = vocabulary
         self._remaining = remaining
         self._plan: list[int] | None = None
-        self._single_bytes: bool | None = None
+        self._missing: bytes | None = None
         self._cuts: dict[int, list[int] | None] = {}
         if remaining is not None and not self._fits(remaining):
             plan = self._cut()
@@ -101,7 +99,7 @@ class BudgetedMatcher:
         if remaining < 0:
             return False
         self._plan = None
-        if self.matcher.shortest_cost() <= remaining and self._has_single_bytes():
+        if self.matcher.shortest_cost() <= remaining and self._is_single_bytes(self.matcher.shortest_completion()):
             return True
         plan = self._cut()
         if plan is None or len(plan) > remaining:
@@ -117,10 +115,13 @@ class BudgetedMatcher:
             self._cuts[state] = None if text is None else fewest_tokens(text, self._vocabulary)
         return self._cuts[state]
 
-    def _has_single_bytes(self) -> bool:
-        if self._single_bytes is None:
-            self._single_bytes = self._vocabulary.tokenize_greedy(_UTF8_BYTES) is not None
-        return self._single_bytes
+    def _is_single_bytes(self, text: bytes | None) -> bool:
+        """Every byte of the text is a token, so that it takes at most as many tokens as it has bytes."""
+        if text is None:
+            return False
+        if self._missing is None:
+            self._missing = bytes(byte for byte in range(256) if self._vocabulary.tokenize_greedy(bytes([byte])) is None)
+        return not self._missing or len(text.translate(None, self._missing)) == len(text)
 
 
 def fewest_tokens(text: bytes, vocabulary: Vocabulary) -> list[int] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from scansion.models.base import LanguageModel
 
-__all__ = ["ForcedSpans", "PromptLookup", "SpanSource", "whole_characters"]
+__all__ = ["ForcedSpans", "PromptLookup", "SpanMemory", "SpanSource", "whole_characters"]
 
 _SEAM_TOKENS = 8
 """How many tokens before a forced span are tokenized again with it, to see where the tokenizer would cut."""
@@ -31,23 +31,17 @@ class ForcedSpans:
         self._model = model
         self._vocabulary = model.vocabulary
 
-    def propose(self, span: SpanSource, before: Sequence[int], limit: int) -> list[int]:
+    def propose(self, forced: bytes, before: Sequence[int], limit: int) -> list[int]:
         """Tokens of the forced span, at most ``limit``.
 
         Args:
-            span: what is forced.
+            forced: the span, in whole characters.
             before: the tokens of the answer so far; the last few decide how the span is cut.
             limit: the most tokens wanted.
 
         The last token is a guess where the span ends inside a token: what follows may be written with it.
         """
-        token = span.forced_token()
-        if token is not None:
-            return [token]
-        forced = whole_characters(span.forced_bytes(limit * 16))
-        if not forced:
-            return []
-        return self._cut(forced, before)[:limit]
+        return self._cut(forced, before)[:limit] if forced else []
 
     def _cut(self, forced: bytes, before: Sequence[int]) -> list[int]:
         seam: list[bytes] = []
@@ -85,6 +79,48 @@ class ForcedSpans:
         # Tokenizers that put a space before every text would otherwise slip one in.
         pieces = [self._vocabulary.token_bytes(token) for token in tokens]
         return None not in pieces and b"".join(piece or b"" for piece in pieces) == text
+
+
+class SpanMemory:
+    """How the model itself wrote forced spans earlier in the answer.
+
+    A model does not always cut a forced span as its tokenizer would (``{`` and ``"`` where the tokenizer has ``{"``), but
+    it tends to do it the same way again: the keys of the second record are written like those of the first.
+    """
+
+    def __init__(self) -> None:
+        self._written: dict[bytes, list[int]] = {}
+        self._left = b""
+        self._steps: list[tuple[bytes, int]] = []
+
+    def recall(self, forced: bytes) -> list[int] | None:
+        """The tokens that made up this span, or this rest of one, last time. A last token that also wrote what came
+        after is left out. None where it has not been written before."""
+        return self._written.get(forced)
+
+    def watch(self, forced: bytes) -> None:
+        """The next tokens write this span."""
+        if forced != self._left:
+            self._left = forced
+            self._steps = []
+
+    def observe(self, token: int, data: bytes) -> None:
+        """A token was written."""
+        if not self._left:
+            return
+        inside = self._left.startswith(data) and bool(data)
+        if inside:
+            self._steps.append((self._left, token))
+            self._left = self._left[len(data) :]
+        if not inside or not self._left:
+            if inside or data.startswith(self._left):
+                tokens = [token for _, token in self._steps]
+                for index, (rest, _) in enumerate(self._steps):
+                    self._written[rest] = tokens[index:]
+                if not inside:
+                    self._written[self._left] = []
+            self._left = b""
+            self._steps = []
 
 
 class PromptLookup:

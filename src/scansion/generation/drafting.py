@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanSource
+from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanMemory, SpanSource, whole_characters
 from scansion.generation.events import DraftFigures
 from scansion.models.base import LanguageModel
 
@@ -18,10 +18,10 @@ __all__ = ["Draft", "Drafting"]
 _MEMORY = 0.9
 """Weight of the past in a source's running acceptance."""
 _FIRST_CHANCE = {"grammar": 0.95, "ngram": 0.6}
+_BYTES_PER_TOKEN = 16
+"""How far to look ahead for forced bytes, for each token wanted."""
 _LAST_OF_SPAN = 0.4
 """Chance of a token at the end of a forced span before anything is known about it."""
-_SWITCH_OFF = 0.5
-"""Below this chance nothing is sent where the costs of forwards are unknown."""
 
 
 class Draft(NamedTuple):
@@ -61,6 +61,8 @@ class Drafting:
         self._costs = model.costs
         self._longest = longest
         self._forced = ForcedSpans(model) if "grammar" in sources else None
+        self._memory = SpanMemory()
+        self._token_bytes = model.vocabulary.token_bytes
         self._lookup = PromptLookup(prompt) if "ngram" in sources else None
         self._chance = dict(_FIRST_CHANCE)
         self._last_of_span: dict[int, float] = {}
@@ -93,6 +95,7 @@ class Drafting:
         """The answer goes on with ``token``: compare it with what was predicted."""
         if self._lookup is not None:
             self._lookup.append(token)
+        self._memory.observe(token, self._token_bytes(token) or b"")
         if not self._predicted:
             return
         draft = self._predicted[0]
@@ -114,7 +117,13 @@ class Drafting:
     def _from_grammar(self, span: SpanSource, answer: Sequence[int], limit: int) -> list[Draft]:
         if self._forced is None:
             return []
-        tokens = self._forced.propose(span, answer, limit + 1)
+        forced = span.forced_bytes(limit * _BYTES_PER_TOKEN)
+        self._memory.watch(forced)
+        written = self._memory.recall(forced)
+        if written is not None:
+            return [Draft(token, "grammar", False) for token in written[:limit]]
+        token = span.forced_token()
+        tokens = [token] if token is not None else self._forced.propose(whole_characters(forced), answer, limit + 1)
         drafts = [Draft(token, "grammar", False) for token in tokens[:limit]]
         if drafts and len(tokens) <= limit:
             drafts[-1] = drafts[-1]._replace(ends_span=True)
@@ -139,9 +148,4 @@ class Drafting:
         chances = [
             self._last_of_span.get(draft.token, _LAST_OF_SPAN) if draft.ends_span else self._chance[draft.source] for draft in predicted
         ]
-        if self._costs.estimate(1) is not None:
-            return self._costs.best_length(chances)
-        for index, chance in enumerate(chances):
-            if chance < _SWITCH_OFF:
-                return index
-        return len(chances)
+        return self._costs.best_length(chances)

@@ -91,6 +91,8 @@ class Stats:
             parts.append(f"mask {median(times) * 1e6:.1f} µs median, {high * 1e6:.1f} µs p99")
             parts.append(f"{self.forced_tokens / max(self.tokens, 1):.0%} forced")
         for source, figures in self.drafts.items():
+            if not figures.proposed:
+                continue
             kind = "forced drafts" if source == "grammar" else "drafts"
             parts.append(f"{source}: {figures.acceptance:.0%} acceptance ({figures.accepted}/{figures.proposed} {kind})")
         if any(figures.proposed for figures in self.drafts.values()):

@@ -240,7 +240,8 @@ class LlamaModel:
                 for row in rows:  # part of the batch may have been stored
                     self._forget(row.sequence, len(self._slots[row.sequence].tokens))
                 raise
-            self.costs.record(len(rows), perf_counter() - started)
+            if all(feed.rows == len(feed.tokens) for feed in feeds):
+                self.costs.record(len(rows), perf_counter() - started)
             for feed in feeds:
                 feed.sequence._tokens.extend(feed.tokens)  # type: ignore[attr-defined]  # checked above to be a LlamaSequence
             return logits

@@ -21,6 +21,7 @@ from scansion.sampling.chain import Drawer
 __all__ = ["ConstrainedDraws", "Constraining", "DeadEndError"]
 
 _NEVER = np.float32(-np.inf)
+_NEVER_BITS = np.int32(_NEVER.view(np.int32))
 _MAX_REDRAWS = 24
 
 
@@ -94,7 +95,7 @@ class ConstrainedDraws:
         started = perf_counter()
         allowed = self._allowed(constraint)
         allowed[refused] = False
-        np.copyto(logits, _NEVER, where=~allowed)
+        _forbid(logits, allowed)
         spent = perf_counter() - started
         for _ in range(_MAX_REDRAWS):
             token = self.drawer.draw(logits)
@@ -119,3 +120,18 @@ class ConstrainedDraws:
     def _removed_probability(self, logits: NDArray[np.float32], constraint: Constraining) -> float:
         weights = np.exp(logits.astype(np.float64) - float(logits.max()))
         return float(weights[~self._allowed(constraint)].sum() / weights.sum())
+
+
+def _forbid(logits: NDArray[np.float32], allowed: NDArray[np.bool_]) -> None:
+    """Minus infinity wherever not allowed, in place; a masked assignment would cost several times as much."""
+    if np.count_nonzero(allowed) * 16 < len(allowed):
+        places = np.flatnonzero(allowed)
+        kept = logits[places]
+        logits.fill(_NEVER)
+        logits[places] = kept
+        return
+    # All ones where allowed: the logit's bits stay; all zeros elsewhere: the bits of minus infinity come in.
+    keep = -allowed.astype(np.int32)
+    bits = logits.view(np.int32)
+    bits &= keep
+    bits |= ~keep & _NEVER_BITS
