@@ -1,8 +1,9 @@
 """``date``, ``time``, ``date-time`` and ``duration`` (RFC 3339), with the calendar and leap seconds.
 
 A leap second ends a month in UTC (RFC 3339, section 5.7 and appendix D), so second 60 is allowed exactly where the local time less
-the offset is 23:59; and in ``date-time`` only where that UTC day is the last of its month. Years are 0000 to 9999, leap years Gregorian
-throughout.
+the offset is 23:59; and in ``date-time`` only where that UTC day is the last of its month. Its offset must be in quarters of an hour, as every
+offset in use since the first leap second (1972) has been: else an automaton would have to remember 1,440 local times. Years are 0000
+to 9999, leap years Gregorian throughout.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ __all__ = ["date", "date_time", "duration", "time"]
 _HOUR = r"(?:[01][0-9]|2[0-3])"
 _SIXTY = r"[0-5][0-9]"
 _FRACTION = r"(?:\.[0-9]+)?"
+_QUARTERS = (0, 15, 30, 45)
 _LEAP_YEAR = r"(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 _LONG_MONTH = r"(?:0[13578]|1[02])"
 _SHORT_MONTH = r"(?:0[469]|11)"
@@ -38,11 +40,10 @@ def _ordinary_time() -> Language:
 def _leap_second_same_day() -> Language:
     """Second 60 of 23:59 UTC, local time being on the same day: no offset, or one behind UTC."""
     second = rf":60{_FRACTION}"
-    no_offset = rf"23:59{second}(?:[Zz]|\+00:00)"
     # 23:59 less the offset is the local time: hours and minutes are related apart, as nothing is carried.
     hours = "|".join(rf"{hour:02}:{_SIXTY}{second}-{23 - hour:02}:{_SIXTY}" for hour in range(24))
-    minutes = "|".join(rf"{_HOUR}:{minute:02}{second}-{_HOUR}:{59 - minute:02}" for minute in range(60))
-    return either(no_offset, Language.intersection([rule(hours), rule(minutes)]))
+    minutes = "|".join(rf"{_HOUR}:{59 - quarter}{second}-{_HOUR}:{quarter:02}" for quarter in _QUARTERS)
+    return either(rf"23:59{second}(?:[Zz]|\+00:00)", Language.intersection([rule(hours), rule(minutes)]))
 
 
 @functools.cache
@@ -50,7 +51,7 @@ def _leap_second_next_day() -> Language:
     """Second 60 of 23:59 UTC, local time being ahead on the next day: the offset is the local time and a minute."""
     second = rf":60{_FRACTION}"
     hours = "|".join(rf"{hour:02}:[0-5][0-9]{second}\+{hour:02}:{_SIXTY}" for hour in range(24))
-    minutes = "|".join(rf"{_HOUR}:{minute:02}{second}\+{_HOUR}:{minute + 1:02}" for minute in range(59))
+    minutes = "|".join(rf"{_HOUR}:{quarter - 1}{second}\+{_HOUR}:{quarter}" for quarter in _QUARTERS[1:])
     carried = "|".join(rf"{hour:02}:59{second}\+{hour + 1:02}:00" for hour in range(23))
     return either(Language.intersection([rule(hours), rule(minutes)]), carried)
 

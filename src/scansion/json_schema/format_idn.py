@@ -164,7 +164,11 @@ def _bidi_label(dots: Ranges) -> Language:
 
 
 def _composed(allowed: Ranges) -> Language:
-    """Texts over ``allowed`` in NFC: marks in canonical order, and nothing left to compose (Unicode standard, D117 and D118)."""
+    """Texts over ``allowed`` in NFC: marks in canonical order, and nothing left to compose (Unicode standard, D117 and D118).
+
+    A subset: what may follow is decided for families of marks (all of U+0300 to U+036F together), so that a letter which
+    composes with one of a family is followed by none of it.
+    """
     wrong: list[Language] = []
     classes = {number: intersection(idna_property("ccc", str(number)), allowed) for number in map(int, idna_values("ccc"))}
     classes = {number: ranges for number, ranges in classes.items() if ranges}
@@ -173,18 +177,15 @@ def _composed(allowed: Ranges) -> Language:
         higher = union(*(others for other, others in classes.items() if other > number))
         if higher:  # a mark of a lower class right behind one of a higher class
             wrong.append(sequence(_one_of(higher), _one_of(ranges)))
-    seconds: dict[Ranges, dict[int, list[int]]] = {}
-    for second in idna_values("compose"):
-        point, firsts = int(second, 16), idna_property("compose", second)
-        if not intersection(_point(point), allowed):
-            continue
-        number = next((number for number, ranges in classes.items() if intersection(_point(point), ranges)), 0)
-        seconds.setdefault(firsts, {}).setdefault(number, []).append(point)
-    for firsts, by_class in seconds.items():
-        starters = intersection(firsts, allowed)
-        for number, points in by_class.items():
-            lower = union(*(ranges for other, ranges in classes.items() if other < number))
-            between = repeated(_one_of(lower)) if lower else rule("")
-            if starters:
-                wrong.append(sequence(_one_of(difference(starters, marks)), between, _one_of(union((p, p) for p in points))))
+    families: dict[int, tuple[Ranges, Ranges]] = {}
+    for value in idna_values("compose"):
+        second = int(value, 16)
+        family = 0x300 if second < 0x370 else second & ~0x7F
+        firsts, seconds = families.get(family, ((), ()))
+        families[family] = union(firsts, idna_property("compose", value)), union(seconds, _point(second))
+    between = repeated(_one_of(marks))
+    for firsts, seconds in families.values():
+        starters, following = difference(intersection(firsts, allowed), marks), intersection(seconds, allowed)
+        if starters and following:
+            wrong.append(sequence(_one_of(starters), between, _one_of(following)))
     return _holds(either(*wrong)).complement()
