@@ -255,6 +255,8 @@ class PatternReader:
             return
         if not self.ecma:
             self.fail(f"{text[start : self.pos]} is no range", dash, "character range", "write \\- for a hyphen")
+        if text.startswith("--", dash):
+            self.unsupported("differences of classes (flag v) are not read", dash, "--", "write \\- for a hyphen, or a look-ahead")
         for end in (low, 0x2D, high):  # Annex B: the hyphen stands for itself
             ranges.extend(((end, end),) if type(end) is int else end)  # type: ignore[arg-type]
 
