@@ -10,7 +10,8 @@ Engine::Engine(std::shared_ptr<const Program> program)
       conditions_(program_->conditions),
       objects_(*program_, conditions_, texts_),
       arrays_(*program_),
-      key_texts_inserted_(program_->objects.size(), false) {
+      key_texts_inserted_(program_->objects.size(), false),
+      key_nodes_(program_->objects.size()) {
     states_.push();  // dead
     State& dead = states_[0];
     dead.map = nullptr;
@@ -45,6 +46,8 @@ StackId Engine::intern_stack(std::vector<Item> items) {
     if (depth > limits_.depth) throw LimitExceeded("depth", limits_.depth, "the text nests deeper than " + std::to_string(limits_.depth) + " levels");
     Stack& s = stacks_.push();
     stack_bytes_ += items.size() * sizeof(Item);
+    for (const Item& i : items)
+        s.uses_keys |= stacks_[i.parent].uses_keys || (i.kind() >= Resume::object_open && i.kind() <= Resume::object_next && objects_[i.data].used != 0);
     s.items = std::move(items);
     s.depth = depth;
     stack_table_.insert(h, id);
@@ -388,8 +391,11 @@ void Engine::resume(Closure& c, const Item& item) {
 void Engine::insert_key_texts(std::uint32_t spec) {
     if (key_texts_inserted_[spec]) return;
     key_texts_inserted_[spec] = true;
-    for (const Property& p : program_->objects[spec].properties)
-        key_of_text_.emplace(texts_.insert(TextTrie::root, lexemes_.key_text(p.key)), p.key);
+    for (const Property& p : program_->objects[spec].properties) {
+        std::uint32_t node = texts_.insert(TextTrie::root, lexemes_.key_text(p.key));
+        key_of_text_.emplace(node, p.key);
+        key_nodes_[spec].push_back(node);
+    }
 }
 
 void Engine::object_keys(Closure& c, FrameId frame, StackId parent) {
@@ -473,6 +479,98 @@ StateId Engine::after_unknown_key(StackId stack) {
     }
     StateId id = finish(c);
     return stacks_[stack].after_unknown_key = id;
+}
+
+// ---- mask keys -------------------------------------------------------------------------------------------------
+
+StackId Engine::fold_parents(StackId id, std::uint32_t longest) {
+    std::vector<Item> items = stacks_[id].items;
+    for (Item& i : items)
+        if (i.kind() != Resume::accept) i.parent = fold_stack(i.parent, longest);
+    return intern_stack(std::move(items));
+}
+
+StackId Engine::fold_stack(StackId root, std::uint32_t longest) {
+    if (stacks_[root].folded != unknown_state) return stacks_[root].folded;
+    std::vector<StackId> todo{root};  // parents first, without recursion: stacks may be very deep
+    while (!todo.empty()) {
+        StackId id = todo.back();
+        if (stacks_[id].folded != unknown_state) {
+            todo.pop_back();
+            continue;
+        }
+        bool ready = true;
+        for (const Item& i : stacks_[id].items)
+            if (i.kind() != Resume::accept && stacks_[i.parent].folded == unknown_state) todo.push_back(i.parent), ready = false;
+        if (!ready) continue;
+        todo.pop_back();
+        std::vector<Item> items = stacks_[id].items;
+        for (Item& i : items) {
+            switch (i.kind()) {
+                case Resume::accept: continue;
+                case Resume::node: break;
+                case Resume::repeat: {
+                    Repeat r = program_->repeat_at(i.low());
+                    i.data = fold_count(i.data, 1, r.low, r.high, longest);
+                    break;
+                }
+                case Resume::array_open:
+                case Resume::array_after:
+                case Resume::array_next: i.data = arrays_.fold(i.data, longest); break;
+                default: i.data = objects_.fold(i.data, longest);
+            }
+            i.parent = stacks_[i.parent].folded;
+        }
+        StackId folded = intern_stack(std::move(items));
+        stacks_[id].folded = folded;
+        stacks_[folded].folded = folded;
+    }
+    return stacks_[root].folded;
+}
+
+bool Engine::may_be_taken(StackId stack, std::uint32_t prefix) const {
+    for (const Item& i : stacks_[stack].items) {
+        if (i.kind() != Resume::object_group || objects_.used_starts_with(i.data, prefix)) return true;
+        const ObjectSpec& spec = objects_.spec(i.data);
+        if (spec.properties.size() > 64) return true;
+        for (std::uint32_t node : key_nodes_[objects_[i.data].spec])
+            if (texts_.starts_with(node, prefix)) return true;
+    }
+    return false;
+}
+
+StateId Engine::fold(StateId id, std::uint32_t longest) {
+    if (id < folded_.size() && folded_[id] != unknown_state) return folded_[id];
+    std::vector<Thread> threads(threads_.begin() + states_[id].first, threads_.begin() + states_[id].first + states_[id].count);
+    for (Thread& t : threads) {
+        if (!t.is_token()) t.lex = lexemes_.fold_lengths(t.lex, longest);
+        if (t.text && t.text != foreign_text && (!texts_.is_leaf(t.text - 1) || key_is_taken(t.stack, t.text - 1)) && may_be_taken(t.stack, t.text - 1)) {
+            t.stack = fold_parents(t.stack, longest);
+            continue;
+        }
+        if (t.text) t.text = foreign_text;
+        t.stack = fold_stack(t.stack, longest);
+    }
+    StateId folded = intern_threads(threads, states_[id].accepting);
+    if (folded_.size() < states_.size()) folded_.resize(states_.size() + states_.size() / 2, unknown_state);
+    folded_[folded] = folded;
+    return folded_[id] = folded;
+}
+
+bool Engine::uses_key(StackId root, std::uint32_t text) const {
+    std::vector<StackId> todo{root};
+    std::vector<StackId> seen;
+    while (!todo.empty()) {
+        StackId s = todo.back();
+        todo.pop_back();
+        if (!stacks_[s].uses_keys || std::find(seen.begin(), seen.end(), s) != seen.end()) continue;
+        if (seen.size() < 64) seen.push_back(s);
+        for (const Item& i : stacks_[s].items) {
+            if (i.kind() >= Resume::object_open && i.kind() <= Resume::object_next && objects_.is_used(i.data, text)) return true;
+            todo.push_back(i.parent);
+        }
+    }
+    return false;
 }
 
 bool Engine::key_is_taken(StackId stack, std::uint32_t text) {

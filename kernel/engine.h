@@ -48,6 +48,9 @@ struct Item {
 };
 inline std::uint32_t point_of(Resume kind, std::uint32_t low = 0) { return static_cast<std::uint32_t>(kind) << 28 | low; }
 
+// Thread::text where the text is not in the trie, so that no key taken can equal it (masks only).
+constexpr std::uint32_t foreign_text = 0xfffffffeu;
+
 constexpr LexId token_thread = 0x80000000u;  // flag in Thread::lex: a TOKEN edge; the rest is the token set
 
 struct Thread {
@@ -83,10 +86,25 @@ class Engine {
     StateId after(StackId stack);
     // The same for a key whose text no token need know (mask walks).
     StateId after_unknown_key(StackId stack);
+    // The state whose mask is this one's: counters far from their bounds, used keys and texts no token can complete are folded.
+    StateId fold(StateId state, std::uint32_t longest);
+    StateId after_key(StackId stack, std::uint32_t key, std::uint32_t text);  // text: trie node + 1, or 0 where `key` is given
+    bool tracked_live(LexId lex, std::uint32_t text, StackId stack);
+    std::uint32_t keep_text(std::uint32_t node, std::uint8_t byte) { return texts_.insert(node, byte); }
+    // Whether the additional key `text` was used in any object the stack is inside of.
+    bool uses_key(StackId stack, std::uint32_t text) const;
     bool key_is_taken(StackId stack, std::uint32_t text);  // declared or used already, for every item of the stack
     StateId merge(StateId a, StateId b);
     void live_bytes(StateId s, std::uint64_t out[4]);
     // Calls `visit(byte)` for each byte some thread's lexeme can take; the step itself may still be dead.
+    // Texts that a key being read on `stack` must not become.
+    template <class Visit>
+    void for_each_taken(StackId stack, Visit visit) const {
+        for (const Item& i : stacks_[stack].items) {
+            objects_.for_each_used(i.data, visit);
+            for (std::uint32_t node : key_nodes_[objects_[i.data].spec]) visit(node);
+        }
+    }
     template <class Visit>
     void for_each_candidate(StateId s, Visit visit) {
         if (s == dead_state) return;
@@ -122,8 +140,10 @@ class Engine {
     struct Stack {
         std::vector<Item> items;
         std::uint32_t depth = 0;
+        bool uses_keys = false;  // some object on it has used additional keys
         StateId after = unknown_state;
         StateId after_unknown_key = unknown_state;
+        StackId folded = unknown_state;
     };
     struct State {
         std::uint32_t first = 0, count = 0;
@@ -151,7 +171,9 @@ class Engine {
     StateId compute_step(StateId s, std::uint8_t byte);
     void add_lexeme_end(std::vector<Thread>& out, bool& accepting, const Thread& thread, LexId lex, std::uint32_t text);
     void add_state(std::vector<Thread>& out, bool& accepting, StateId s);
-    bool tracked_live(LexId lex, std::uint32_t text, StackId stack);
+    StackId fold_stack(StackId stack, std::uint32_t longest);
+    StackId fold_parents(StackId stack, std::uint32_t longest);
+    bool may_be_taken(StackId stack, std::uint32_t prefix) const;
 
     StateId finish(Closure& c);
     void resume(Closure& c, const Item& item);
@@ -165,7 +187,6 @@ class Engine {
     void object_after(Closure& c, std::uint32_t frame, StackId parent);
     void array_item(Closure& c, std::uint32_t frame, StackId parent);
     void array_after(Closure& c, std::uint32_t frame, StackId parent);
-    StateId after_key(StackId stack, std::uint32_t key, std::uint32_t text);
     void insert_key_texts(std::uint32_t spec);
 
     std::shared_ptr<const Program> program_;
@@ -175,7 +196,8 @@ class Engine {
     Conditions conditions_;
     ObjectFrames objects_;
     ArrayFrames arrays_;
-    std::vector<bool> key_texts_inserted_;
+    std::vector<bool> key_texts_inserted_;                      // by object spec
+    std::vector<std::vector<std::uint32_t>> key_nodes_;         // by object spec: text trie nodes of its properties
     std::unordered_map<std::uint32_t, std::uint32_t> key_of_text_;  // text trie node -> key id
 
     StableVector<Stack> stacks_;
@@ -187,6 +209,7 @@ class Engine {
     std::unordered_map<std::uint64_t, StateId> tracked_steps_;  // state << 8 | byte
     std::unordered_map<std::uint64_t, StateId> after_keys_;     // stack << 32 | key id, or the same with text
     std::unordered_map<std::uint64_t, StateId> after_texts_;
+    std::vector<StateId> folded_;                               // by state
     StateId start_ = dead_state;
     std::size_t stack_bytes_ = 0;
 };

@@ -219,6 +219,28 @@ std::uint32_t ObjectFrames::keys_needed(FrameId id, std::vector<std::uint32_t>& 
     return std::max(need, o.min_properties > f.count ? o.min_properties - f.count : 0);
 }
 
+// A counter between bounds: what matters to the next `longest` steps. Members and items take two bytes at least, so this is generous.
+std::uint32_t fold_count(std::uint32_t count, std::uint32_t floor, std::uint32_t low, std::uint32_t high, std::uint32_t longest) {
+    if (count < floor) return count;
+    if (count < low) {
+        if (low - count <= longest + 1 || low < longest + 1 + floor) return count;
+        return low - longest - 1;
+    }
+    if (high == no_limit || high - count <= longest + 1 || high < longest + 1 + std::max(floor, low)) return count;
+    return high - longest - 1;
+}
+
+FrameId ObjectFrames::fold(FrameId id, std::uint32_t longest) {
+    ObjectFrame f = frames_[id];
+    const ObjectSpec& o = program_.objects[f.spec];
+    f.used = 0;
+    if (o.condition == no_condition) {
+        std::uint32_t floor = static_cast<std::uint32_t>(o.properties.size());
+        f.count = fold_count(f.count, floor, o.min_properties, o.max_properties, longest);
+    }
+    return f == frames_[id] ? id : intern(f);
+}
+
 // ---- arrays ----------------------------------------------------------------------------------------------------
 
 ArrayFrames::ArrayFrames(const Program& program) : program_(program) { counters_.emplace_back(); }
@@ -325,6 +347,18 @@ bool ArrayFrames::may_continue(FrameId id) {
     for (std::uint32_t k = 0; k < a.at(f.count).size(); ++k)
         if (with_item(id, k) != no_frame) return true;
     return false;
+}
+
+}  // namespace scansion
+
+namespace scansion {
+
+FrameId ArrayFrames::fold(FrameId id, std::uint32_t longest) {
+    ArrayFrame f = frames_[id];
+    const ArraySpec& a = program_.arrays[f.spec];
+    if (!a.counters.empty()) return id;
+    f.count = fold_count(f.count, static_cast<std::uint32_t>(a.prefix.size()), a.min_items, a.max_items, longest);
+    return f == frames_[id] ? id : intern(f);
 }
 
 }  // namespace scansion

@@ -9,6 +9,8 @@
 
 namespace scansion {
 
+std::uint32_t fold_count(std::uint32_t count, std::uint32_t floor, std::uint32_t low, std::uint32_t high, std::uint32_t longest);
+
 using FrameId = std::uint32_t;
 constexpr std::uint32_t no_pending = 0xffffffffu;
 constexpr FrameId no_frame = 0xffffffffu;
@@ -40,6 +42,13 @@ class ObjectFrames {
     const Value& pending_value(FrameId f) const;
     bool may_close(FrameId f) const;
     bool is_used(FrameId f, std::uint32_t text) const;
+    // The frame with what no token of `longest` bytes can tell apart folded together; used keys are dropped.
+    FrameId fold(FrameId f, std::uint32_t longest);
+    // Calls `visit(text)` for each additional key used.
+    template <class Visit>
+    void for_each_used(FrameId f, Visit visit) const {
+        for (std::uint32_t u = frames_[f].used; u; u = used_[u].parent) visit(used_[u].text);
+    }
     std::size_t used_count(FrameId f) const { return used_[frames_[f].used].count; }
     bool used_starts_with(FrameId f, std::uint32_t prefix) const;
     // Fewest further keys before the object may close; properties that must still come are listed.
@@ -87,6 +96,7 @@ class ArrayFrames {
     const Value& next_value(FrameId f) const { return spec(f).at(frames_[f].count); }
     FrameId with_item(FrameId f, std::uint32_t alternative);  // no_frame: the array could not be finished
     bool may_continue(FrameId f);
+    FrameId fold(FrameId f, std::uint32_t longest);
     std::uint32_t items_needed(FrameId f) const;
     std::size_t bytes() const { return frames_.size() * sizeof(ArrayFrame) * 2 + counters_.size() * 48; }
 

@@ -417,6 +417,7 @@ const LexRow& Lexemes::build_row(LexId id) {
     std::array<LexId, 256> known;
     std::uint16_t count = 0;
     row->live_bytes = 0;
+    std::fill(std::begin(row->live), std::end(row->live), 0);
     for (std::size_t b = 0; b < 256; ++b) {
         std::uint16_t c = 0;
         if (b && to[b] == to[b - 1])
@@ -425,7 +426,7 @@ const LexRow& Lexemes::build_row(LexId id) {
             while (c < count && known[c] != to[b]) ++c;
         if (c == count) known[count++] = to[b], row->targets.push_back(to[b]);
         cls[b] = static_cast<std::uint8_t>(c);
-        row->live_bytes += to[b] != dead_lex;
+        if (to[b] != dead_lex) ++row->live_bytes, row->live[b / 64] |= std::uint64_t{1} << (b % 64);
     }
     row->map = maps.intern(cls, count);
     const LexRow* published = row.release();  // as long-lived as the states

@@ -44,6 +44,7 @@ class ByteMaps {
 struct LexRow {
     const ByteMap* map;
     std::uint16_t live_bytes;  // how many bytes lead on
+    std::uint64_t live[4];     // which ones
     std::vector<LexId> targets;  // by class; dead_lex where nothing follows
     LexId step(std::uint8_t byte) const { return targets[map->cls[byte]]; }
 };
@@ -106,7 +107,11 @@ class Lexemes {
     LexId step(LexId id, std::uint8_t byte) { return row(id).step(byte); }
     bool accepting(LexId id) const { return states_[id].accepting; }
     bool final(LexId id) { return row(id).live_bytes == 0; }
-    bool dense(LexId id) { return row(id).live_bytes >= 16; }
+    // Worth a slice of the vocabulary; states inside key sets belong to one object and are walked.
+    bool dense(LexId id) {
+        LexMode mode = states_[id].key.mode;
+        return mode != LexMode::keys && mode != LexMode::key_tail && row(id).live_bytes >= 8;
+    }
     // UTF-8 of what `byte` adds to the decoded value of a JSON string in state `id`; returns the number of bytes in `out` (0..4).
     std::uint32_t decoded(LexId id, std::uint8_t byte, std::uint8_t out[4]) const;
     std::uint32_t min_bytes(LexId id);  // bytes to the nearest accepting state

@@ -1,32 +1,74 @@
 #include "masks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace scansion {
+
+// ---- memo ------------------------------------------------------------------------------------------------------
 
 void Masks::fill_finished(std::uint32_t* out) const {
     std::memset(out, 0, vocabulary_.words() * 4);
     for (std::uint32_t id : vocabulary_.eos()) out[id / 32] |= 1u << (id % 32);
 }
 
-void Masks::fill(StateId state, std::uint32_t* out) {
-    if (state >= memo_of_state_.size()) memo_of_state_.resize(std::max<std::size_t>(engine_.state_count(), state + 1), 0);
-    std::uint32_t index = memo_of_state_[state];
-    if (index == 0) {
-        if (memo_bytes_ > memo_budget) {
-            memos_.clear();
-            std::fill(memo_of_state_.begin(), memo_of_state_.end(), 0);
-            memo_bytes_ = 0;
-        }
-        Memo memo;
-        compute(state, memo);
-        memo_bytes_ += sizeof(Memo) + 4 * (memo.set.capacity() + memo.cleared.capacity() + memo.whole.capacity());
-        memos_.push_back(std::move(memo));
-        live_memos_ = memos_.size();
-        index = memo_of_state_[state] = static_cast<std::uint32_t>(memos_.size());
+void Masks::fill(StateId state, std::uint32_t* out) { write(memos_[memo_for(state)], out); }
+
+std::uint32_t Masks::store(StateId state, Memo memo) {
+    if (memo_of_state_.size() <= state) memo_of_state_.resize(std::max<std::size_t>(engine_.state_count() * 3 / 2, state + 1u), 0);
+    memo_bytes_ += memo.bytes();
+    memos_.push_back(std::move(memo));
+    memo_of_state_[state] = static_cast<std::uint32_t>(memos_.size());
+    return memo_of_state_[state] - 1;
+}
+
+std::uint32_t Masks::memo_for(StateId state) {
+    if (state < memo_of_state_.size() && memo_of_state_[state]) return memo_of_state_[state] - 1;
+    if (memo_bytes_ > memo_budget) {
+        memos_.clear();
+        std::fill(memo_of_state_.begin(), memo_of_state_.end(), 0);
+        memo_bytes_ = 0;
     }
-    const Memo& memo = memos_[index - 1];
+    const StateId folded = engine_.fold(state, vocabulary_.longest_token());
+    std::uint32_t shared = folded < memo_of_state_.size() ? memo_of_state_[folded] : 0;
+    if (!shared) {
+        Memo memo;
+        compute(folded, memo);
+        shared = store(folded, std::move(memo)) + 1;
+    }
+    if (memos_[shared - 1].keys_closed.empty() || shares(state, memos_[shared - 1])) {
+        if (folded == state) return shared - 1;
+        if (memo_of_state_.size() <= state) memo_of_state_.resize(std::max<std::size_t>(engine_.state_count() * 3 / 2, state + 1u), 0);
+        return (memo_of_state_[state] = shared) - 1;
+    }
+    // The questioned tokens are tried one by one, over interned states that keep every text.
+    scratch_.resize(vocabulary_.words());
+    write(memos_[shared - 1], scratch_.data());
+    added_.clear();
+    for (std::uint32_t id : memos_[shared - 1].questioned) {
+        StateId s = state;
+        for (char b : *vocabulary_.text(id)) s = engine_.step(s, static_cast<std::uint8_t>(b));
+        if (s == dead_state) scratch_[id / 32] &= ~(1u << (id % 32));
+    }
+    Memo own;
+    own.whole = scratch_;
+    return store(state, std::move(own));
+}
+
+// True where none of the keys that tokens hold whole is taken in the state's objects, nor can be the key being read.
+bool Masks::shares(StateId state, const Memo& memo) const {
+    for (std::size_t i = 0; i < engine_.thread_count(state); ++i) {
+        const Thread& t = engine_.thread(state, i);
+        for (std::uint32_t key : memo.keys_closed) {
+            if (t.text && t.text != foreign_text && engine_.texts().starts_with(key, t.text - 1)) return false;
+            if (engine_.uses_key(t.stack, key)) return false;
+        }
+    }
+    return true;
+}
+
+void Masks::write(const Memo& memo, std::uint32_t* out) const {
     const std::size_t bytes = vocabulary_.words() * 4;
     if (!memo.whole.empty()) {
         std::memcpy(out, memo.whole.data(), bytes);
@@ -43,9 +85,13 @@ void Masks::fill(StateId state, std::uint32_t* out) {
 void Masks::compute(StateId state, Memo& memo) {
     scratch_.assign(vocabulary_.words(), 0);
     added_.clear();
+    keys_closed_.clear();
+    questioned_.clear();
+    threads_.clear();
     base_.reset();
     whole_ = false;
-    add_threads(vocabulary_.trie(), 0, state);
+    push_state(state);
+    add_threads(0, 0, threads_.size(), false);
     if (engine_.accepting(state))
         for (std::uint32_t id : vocabulary_.eos()) set(id);
     if (engine_.has_token_edges(state)) {
@@ -56,7 +102,11 @@ void Masks::compute(StateId state, Memo& memo) {
                 for (std::uint64_t id = low; id <= high && id < vocabulary_.size(); ++id) set(static_cast<std::uint32_t>(id));
         }
     }
-    if (whole_ || added_.size() > vocabulary_.words()) {
+    memo.questioned = questioned_;
+    std::sort(keys_closed_.begin(), keys_closed_.end());
+    keys_closed_.erase(std::unique(keys_closed_.begin(), keys_closed_.end()), keys_closed_.end());
+    memo.keys_closed = keys_closed_;
+    if (whole_ || added_.size() > list_limit) {
         memo.whole = scratch_;
         return;
     }
@@ -66,33 +116,47 @@ void Masks::compute(StateId state, Memo& memo) {
     if (base_)
         for (std::size_t w = 0; w < scratch_.size(); ++w)
             for (std::uint32_t gone = base_->bits[w] & ~scratch_[w]; gone; gone &= gone - 1)
-                memo.cleared.push_back(static_cast<std::uint32_t>(w * 32) + static_cast<std::uint32_t>(__builtin_ctz(gone)));
+                memo.cleared.push_back(static_cast<std::uint32_t>(w * 32) + static_cast<std::uint32_t>(std::countr_zero(gone)));
     memo.set.shrink_to_fit();
 }
 
-// Tokens below `node` of the vocabulary's trie: dense threads by their slices, the rest walked together.
-void Masks::add_threads(const Trie& trie, std::uint32_t node, StateId state) {
-    std::vector<Thread> dense, sparse;
-    for (std::size_t i = 0; i < engine_.thread_count(state); ++i) {
-        const Thread t = engine_.thread(state, i);
-        if (t.is_token()) continue;
-        bool sliced = lexemes_.dense(t.lex);
-        if (sliced && t.text)
-            for (const Item& item : engine_.items(t.stack)) sliced &= item.kind() == Resume::object_group;
-        (sliced ? dense : sparse).push_back(t);
-    }
-    for (const Thread& t : dense) add_dense(node, t);
-    if (!sparse.empty()) walk(trie, node, dense.empty() ? state : engine_.intern_threads(sparse, false));
+// ---- walking over threads --------------------------------------------------------------------------------------
+
+bool Masks::sliceable(const Thread& t) {
+    if (!lexemes_.dense(t.lex)) return false;
+    if (t.text)
+        for (const Item& item : engine_.items(t.stack))
+            if (item.kind() != Resume::object_group) return false;
+    return true;
 }
 
-void Masks::add_dense(std::uint32_t node, const Thread& t) {
-    std::vector<std::uint32_t> taken;
-    std::vector<std::uint32_t> before;
-    if (t.text) {
-        collect_taken(node, t.lex, t.text - 1, t.stack, taken);
+// Tokens below `node` of the vocabulary's trie, for threads_[begin, end): dense ones by their slices, the rest walked together.
+void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, bool questioned) {
+    std::size_t sparse = begin;
+    for (std::size_t i = begin; i < end; ++i) {
+        if (!sliceable(threads_[i])) {
+            std::swap(threads_[sparse], threads_[i]);
+            ++sparse;
+        }
+    }
+    for (std::size_t i = sparse; i < end; ++i) {
+        const Thread t = threads_[i];
+        add_dense(node, t, questioned);
+    }
+    if (sparse > begin) walk(vocabulary_.trie(), node, begin, sparse, questioned);
+}
+
+void Masks::add_dense(std::uint32_t node, const Thread& t, bool questioned) {
+    auto slice = vocabulary_.slice(node, t.text ? t.lex : lexemes_.fold_lengths(t.lex, vocabulary_.longest_token()));
+    if (node != 0 && t.text && t.text != foreign_text) {
+        add_new_key(node, t, *slice);
+        return;
+    }
+    std::vector<std::uint32_t> taken, before;
+    if (t.text && t.text != foreign_text) {
+        collect_taken(node, t, taken);
         if (!taken.empty()) before = scratch_;
     }
-    auto slice = vocabulary_.slice(node, lexemes_.fold_lengths(t.lex, vocabulary_.longest_token()));
     if (!slice->bits.empty()) {
         if (!base_ && node == 0)
             base_ = slice;
@@ -100,65 +164,211 @@ void Masks::add_dense(std::uint32_t node, const Thread& t) {
             whole_ = true;
         for (std::size_t w = 0; w < scratch_.size(); ++w) scratch_[w] |= slice->bits[w];
     }
-    for (std::uint32_t id : slice->stay) set(id);
-    StateId after = t.text ? engine_.after_unknown_key(t.stack) : engine_.after(t.stack);
-    if (after != dead_state) {
-        walk(slice->remainders, 0, after);
-        for (std::uint32_t exit : slice->exits) walk(vocabulary_.trie(), exit, after);
+    for (std::uint32_t id : slice->stay) set(id, questioned);
+    if (slice->remainders.size() > 1 || !slice->exits.empty()) {
+        StateId after = t.text ? engine_.after_unknown_key(t.stack) : engine_.after(t.stack);
+        if (after != dead_state) {
+            std::size_t begin = threads_.size();
+            push_state(after);
+            std::size_t end = threads_.size();
+            walk(slice->remainders, 0, begin, end, questioned);
+            for (std::uint32_t exit : slice->exits) walk(vocabulary_.trie(), exit, begin, end, questioned);
+            threads_.resize(begin);
+        }
     }
     for (std::uint32_t id : taken)
         if (!(before[id / 32] >> (id % 32) & 1)) scratch_[id / 32] &= ~(1u << (id % 32));
 }
 
-void Masks::walk(const Trie& trie, std::uint32_t node, StateId state) {
-    if (node == 0 && &trie == &vocabulary_.trie()) {
-        engine_.for_each_candidate(state, [&](std::uint8_t byte) {
-            std::uint32_t c = vocabulary_.root_child(byte);
-            if (c == 0) return;
-            StateId to = engine_.step(state, byte);
-            if (to != dead_state) below(trie, c, to);
-        });
+// A key that began inside the token: where the token also closes it, its whole text is known and judged.
+void Masks::add_new_key(std::uint32_t node, const Thread& t, const Slice& slice) {
+    const Trie& trie = vocabulary_.trie();
+    std::vector<std::uint32_t> fresh;  // closing tokens that no other thread has allowed
+    for (const Slice::End& e : slice.ends)
+        for (std::uint32_t i = 0; i < trie.nodes[e.node].token_count; ++i)
+            if (std::uint32_t id = trie.tokens[trie.nodes[e.node].first_token + i]; !(scratch_[id / 32] >> (id % 32) & 1)) fresh.push_back(id);
+    if (!slice.bits.empty()) {
+        whole_ = true;
+        for (std::size_t w = 0; w < scratch_.size(); ++w) scratch_[w] |= slice.bits[w];
+    }
+    for (std::uint32_t id : slice.stay) set(id);
+    for (std::uint32_t id : fresh) scratch_[id / 32] &= ~(1u << (id % 32));
+    for (const Slice::End& e : slice.ends) {
+        const TrieNode& n = trie.nodes[e.node];
+        // Any token below the node spells the path to it; the closing quote is its last byte.
+        const std::string& any = *vocabulary_.text(trie.tokens[n.first_token]);
+        std::size_t from = 0;
+        for (std::uint32_t m = 0; m != node; ++from) {  // depth of `node`, by descending to it
+            std::uint32_t c = m + 1;
+            while (trie.nodes[c].end <= node) c = trie.nodes[c].end;
+            m = c;
+        }
+        LexId lex = t.lex;
+        std::uint32_t text = t.text - 1;
+        for (std::size_t k = 0; k + 1 < e.depth; ++k) {
+            std::uint8_t byte = static_cast<std::uint8_t>(any[from + k]), decoded[4];
+            std::uint32_t count = lexemes_.decoded(lex, byte, decoded);
+            for (std::uint32_t d = 0; d < count; ++d) text = engine_.keep_text(text, decoded[d]);
+            lex = lexemes_.step(lex, byte);
+        }
+        keys_closed_.push_back(text);
+        StateId after = engine_.after_key(t.stack, no_key, text + 1);
+        if (after == dead_state) continue;
+        set_tokens(trie, n, true);
+        if (n.end == e.node + 1) continue;
+        std::size_t begin = threads_.size();
+        push_state(after);
+        walk(trie, e.node, begin, threads_.size(), true);
+        threads_.resize(begin);
+    }
+}
+
+void Masks::push_state(StateId state) {
+    for (std::size_t i = 0, n = engine_.thread_count(state); i < n; ++i)
+        if (const Thread& t = engine_.thread(state, i); !t.is_token()) threads_.push_back(t);
+}
+
+bool Masks::step_thread(const Thread& t, std::uint8_t byte, bool& questioned) {
+    LexId lex = lexemes_.step(t.lex, byte);
+    if (lex == dead_lex) return false;
+    std::uint32_t text = t.text;
+    if (text && text != foreign_text) {
+        std::uint8_t decoded[4];
+        std::uint32_t n = lexemes_.decoded(t.lex, byte, decoded);
+        for (std::uint32_t k = 0; k < n; ++k) text = engine_.keep_text(text - 1, decoded[k]) + 1;
+    }
+    if (lexemes_.accepting(lex)) {
+        std::uint32_t key = lexemes_[lex].accepted_key;
+        if (key == no_key && !text) {
+            push_state(engine_.after(t.stack));
+        } else if (!text) {
+            push_state(engine_.after_key(t.stack, key, 0));
+        } else if (text == foreign_text) {
+            push_state(engine_.after_unknown_key(t.stack));
+        } else {
+            keys_closed_.push_back(text - 1);
+            questioned = true;
+            push_state(engine_.after_key(t.stack, key, text));
+        }
+    }
+    if (lexemes_.row(lex).live_bytes && (!text || text == foreign_text || engine_.tracked_live(lex, text - 1, t.stack))) threads_.push_back({lex, text, t.stack});
+    return true;
+}
+
+void Masks::tidy(std::size_t begin) {
+    std::size_t n = threads_.size() - begin;
+    if (n < 2) return;
+    auto first = threads_.begin() + static_cast<std::ptrdiff_t>(begin);
+    if (n <= 8) {
+        std::size_t out = 1;
+        for (std::size_t i = 1; i < n; ++i) {
+            bool seen = false;
+            for (std::size_t j = 0; j < out && !seen; ++j) seen = first[static_cast<std::ptrdiff_t>(j)] == first[static_cast<std::ptrdiff_t>(i)];
+            if (!seen) first[static_cast<std::ptrdiff_t>(out++)] = first[static_cast<std::ptrdiff_t>(i)];
+        }
+        threads_.resize(begin + out);
         return;
     }
-    const std::uint32_t end = trie.nodes[node].end;
-    for (std::uint32_t c = node + 1; c < end; c = trie.nodes[c].end) {
+    std::sort(first, threads_.end());
+    threads_.erase(std::unique(first, threads_.end()), threads_.end());
+}
+
+// One child of a node: the threads that follow its byte are pushed, looked below, and dropped.
+void Masks::child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, bool questioned) {
+    const TrieNode& n = trie.nodes[node];
+    const std::size_t mark = threads_.size();
+    bool alive = false;
+    for (std::size_t i = begin; i < end; ++i) {
+        const Thread t = threads_[i];
+        alive |= step_thread(t, n.byte, questioned);
+    }
+    if (alive) {
+        // A lexeme may end here and nothing follow it but the end of the text: the token is allowed all the same.
+        set_tokens(trie, n, questioned);
+        if (n.end != node + 1 && threads_.size() > mark) {
+            tidy(mark);
+            const std::size_t stop = threads_.size();
+            if (stop - mark > walk_width) {
+                std::vector<Thread> many(threads_.begin() + static_cast<std::ptrdiff_t>(mark), threads_.end());
+                walk_states(trie, node, engine_.intern_threads(many, false), questioned);
+            } else if (n.end - node > slice_nodes && &trie == &vocabulary_.trie()) {
+                add_threads(node, mark, stop, questioned);
+            } else {
+                walk(trie, node, mark, stop, questioned);
+            }
+        }
+    }
+    threads_.resize(mark);
+}
+
+void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, bool questioned) {
+    if (node == 0 && &trie == &vocabulary_.trie()) {
+        std::uint64_t live[4] = {0, 0, 0, 0};
+        for (std::size_t i = begin; i < end; ++i) {
+            const LexRow& row = lexemes_.row(threads_[i].lex);
+            for (int w = 0; w < 4; ++w) live[w] |= row.live[w];
+        }
+        for (std::uint32_t w = 0; w < 4; ++w)
+            for (std::uint64_t bits = live[w]; bits; bits &= bits - 1)
+                if (std::uint32_t c = vocabulary_.root_child(static_cast<std::uint8_t>(w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))))) child(trie, c, begin, end, questioned);
+        return;
+    }
+    const std::uint32_t stop = trie.nodes[node].end;
+    for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) child(trie, c, begin, end, questioned);
+}
+
+// ---- walking over interned states ------------------------------------------------------------------------------
+
+void Masks::walk_states(const Trie& trie, std::uint32_t node, StateId state, bool questioned) {
+    const std::uint32_t stop = trie.nodes[node].end;
+    for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) {
         StateId to = engine_.step(state, trie.nodes[c].byte);
-        if (to != dead_state) below(trie, c, to);
+        if (to == dead_state) continue;
+        set_tokens(trie, trie.nodes[c], questioned);
+        if (trie.nodes[c].end != c + 1) walk_states(trie, c, to, questioned);
     }
 }
 
-// `state` is reached at `node`: its tokens are allowed, and what is below is looked at.
-void Masks::below(const Trie& trie, std::uint32_t node, StateId state) {
-    const TrieNode& n = trie.nodes[node];
-    for (std::uint32_t i = 0; i < n.token_count; ++i) set(trie.tokens[n.first_token + i]);
-    if (n.end == node + 1) return;
-    if (n.end - node > slice_nodes && &trie == &vocabulary_.trie())
-        add_threads(trie, node, state);
-    else
-        walk(trie, node, state);
+// ---- keys already taken ----------------------------------------------------------------------------------------
+
+// Tokens that would close a key already taken.
+void Masks::collect_taken(std::uint32_t node, const Thread& t, std::vector<std::uint32_t>& out) {
+    const TextTrie& texts = engine_.texts();
+    const std::uint32_t here = t.text - 1;
+    if (texts.is_leaf(here) && !engine_.key_is_taken(t.stack, here)) return;
+    engine_.for_each_taken(t.stack, [&](std::uint32_t taken) {
+        if (!texts.starts_with(taken, here) || !engine_.key_is_taken(t.stack, taken)) return;
+        std::string rest;
+        for (std::uint32_t n = taken; n != here; n = texts.parent(n)) rest.push_back(static_cast<char>(texts.byte(n)));
+        std::reverse(rest.begin(), rest.end());
+        collect_along(node, t.lex, rest, 0, out);
+    });
 }
 
-// Tokens that would close a key already taken: a walk along the texts known from `text` on.
-void Masks::collect_taken(std::uint32_t node, LexId lex, std::uint32_t text, StackId stack, std::vector<std::uint32_t>& out) {
+void Masks::collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, std::vector<std::uint32_t>& out) {
     const Trie& trie = vocabulary_.trie();
-    const TextTrie& texts = engine_.texts();
     auto visit = [&](std::uint32_t c) {
         std::uint8_t byte = trie.nodes[c].byte;
         LexId to = lexemes_.step(lex, byte);
         if (to == dead_lex) return;
         if (lexemes_.accepting(to)) {
-            if (engine_.key_is_taken(stack, text))
+            if (at == text.size())
                 out.insert(out.end(), trie.tokens.begin() + trie.nodes[c].first_token, trie.tokens.begin() + trie.nodes[trie.nodes[c].end].first_token);
             return;
         }
         std::uint8_t decoded[4];
-        std::uint32_t n = lexemes_.decoded(lex, byte, decoded), at = text;
-        for (std::uint32_t i = 0; i < n; ++i) {
-            at = texts.child(at, decoded[i]);
-            if (at == TextTrie::none) return;
-        }
-        collect_taken(c, to, at, stack, out);
+        std::uint32_t n = lexemes_.decoded(lex, byte, decoded);
+        if (at + n > text.size()) return;
+        for (std::uint32_t i = 0; i < n; ++i)
+            if (static_cast<std::uint8_t>(text[at + i]) != decoded[i]) return;
+        collect_along(c, to, text, at + n, out);
     };
+    if (node == 0) {  // only the raw byte, a backslash, or the closing quote can go on
+        std::uint8_t first[3] = {'\\', '"', at < text.size() ? static_cast<std::uint8_t>(text[at]) : std::uint8_t{'"'}};
+        for (int i = 0; i < 3; ++i)
+            if (std::uint32_t c = vocabulary_.root_child(first[i]); c && (i < 2 || (first[2] != '"' && first[2] != '\\'))) visit(c);
+        return;
+    }
     for (std::uint32_t c = node + 1; c < trie.nodes[node].end; c = trie.nodes[c].end) visit(c);
 }
 

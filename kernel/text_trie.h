@@ -2,8 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
+
+#include "arena.h"
 
 namespace scansion {
 
@@ -12,16 +13,18 @@ class TextTrie {
     static constexpr std::uint32_t root = 0, none = 0xffffffffu;
     TextTrie() { nodes_.push_back({none, 0, 0}); }
     std::uint32_t child(std::uint32_t node, std::uint8_t byte) const {
-        auto it = children_.find(std::uint64_t{node} << 8 | byte);
-        return it == children_.end() ? none : it->second;
+        if (nodes_[node].children == 0) return none;
+        return table_.find(combine(node, byte), [&](std::uint32_t i) { return nodes_[i].parent == node && nodes_[i].byte == byte; });
     }
     std::uint32_t insert(std::uint32_t node, std::uint8_t byte) {
-        auto [it, fresh] = children_.try_emplace(std::uint64_t{node} << 8 | byte, static_cast<std::uint32_t>(nodes_.size()));
-        if (fresh) {
-            nodes_.push_back({node, 0, byte});
-            nodes_[node].children++;
-        }
-        return it->second;
+        std::uint64_t hash = combine(node, byte);
+        std::uint32_t found = table_.find(hash, [&](std::uint32_t i) { return nodes_[i].parent == node && nodes_[i].byte == byte; });
+        if (found != none) return found;
+        found = static_cast<std::uint32_t>(nodes_.size());
+        nodes_.push_back({node, 0, byte});
+        nodes_[node].children++;
+        table_.insert(hash, found);
+        return found;
     }
     std::uint32_t insert(std::uint32_t node, const std::string& bytes) {
         for (char c : bytes) node = insert(node, static_cast<std::uint8_t>(c));
@@ -38,8 +41,10 @@ class TextTrie {
         while (node > prefix) node = nodes_[node].parent;  // ancestors have smaller ids
         return node == prefix;
     }
+    std::uint32_t parent(std::uint32_t node) const { return nodes_[node].parent; }
+    std::uint8_t byte(std::uint32_t node) const { return nodes_[node].byte; }
     std::size_t size() const { return nodes_.size(); }
-    std::size_t bytes() const { return nodes_.size() * (sizeof(Node) + 40); }
+    std::size_t bytes() const { return nodes_.size() * sizeof(Node) + table_.bytes(); }
 
   private:
     struct Node {
@@ -48,7 +53,7 @@ class TextTrie {
         std::uint8_t byte;
     };
     std::vector<Node> nodes_;
-    std::unordered_map<std::uint64_t, std::uint32_t> children_;
+    IndexTable table_;
 };
 
 }  // namespace scansion

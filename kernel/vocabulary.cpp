@@ -78,6 +78,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex) co
             continue;
         }
         for (std::uint32_t i = 0; i < t.token_count; ++i) stay.push_back(trie_.tokens[t.first_token + i]);
+        if (lexemes[to].key.mode == LexMode::end) slice->ends.push_back({n, static_cast<std::uint32_t>(path.size())});
         if (t.end == n + 1) {
             ++n;
             continue;

@@ -21,8 +21,12 @@ struct Slice {
     std::vector<std::uint32_t> bits;         // a whole bitset, for slices of more than `dense_limit` tokens
     std::vector<std::uint32_t> exits;        // trie nodes where the lexeme may end and whose subtrees are too large to copy
     Trie remainders;                         // merged subtries of the other exits
+    struct End {
+        std::uint32_t node, depth;           // depth below the slice's node
+    };
+    std::vector<End> ends;                   // JSON strings: every node where the string is closed
     std::size_t bytes() const {
-        return stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + remainders.nodes.capacity() * sizeof(TrieNode) + remainders.tokens.capacity() * 4 + sizeof(Slice);
+        return stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + remainders.nodes.capacity() * sizeof(TrieNode) + remainders.tokens.capacity() * 4 + sizeof(Slice);
     }
 };
 
