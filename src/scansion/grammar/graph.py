@@ -74,14 +74,17 @@ def strong_components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
 def least_fixpoint(rules: Mapping[str, Expression], holds: Callable[[Expression, set[str]], bool]) -> set[str]:
     """The smallest set of rules closed under ``holds(body, set so far)``, which must be monotone in the set."""
     callers: dict[str, list[str]] = {}
-    for name, body in rules.items():
-        for called in set(calls(body)):
-            callers.setdefault(called, []).append(name)
     found: set[str] = set()
-    todo = list(rules)
-    while todo:
-        name = todo.pop()
-        if name not in found and holds(rules[name], found):
+    todo: list[str] = []
+    for name, body in rules.items():
+        if holds(body, found):
             found.add(name)
-            todo += callers.get(name, ())
+            todo.append(name)
+        for called in calls(body):
+            callers.setdefault(called, []).append(name)
+    while todo:
+        for name in callers.get(todo.pop(), ()):
+            if name not in found and holds(rules[name], found):
+                found.add(name)
+                todo.append(name)
     return found

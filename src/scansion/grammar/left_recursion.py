@@ -144,8 +144,21 @@ class _Component:
     def climb(self, goal: str, member: str) -> Expression:
         """From a complete ``member`` to a complete ``goal``."""
         if len(self.names) == 1:
-            return repeat(choice([follows for _, follows in self.steps[member]]), 0, None)
+            return repeat(choice(self.plain_steps(member)), 0, None)
         return Call(_climb_name(goal, member))
+
+    def plain_steps(self, name: str) -> list[Expression]:
+        """What may follow a text of a rule that is recursive by itself only, to make a longer one.
+
+        Where the rule itself may (``s ::= s s | "a"``), its seeds may as well, for a text of the rule is a seed and steps; said
+        so, a text has one way to be read in place of one for each way to bracket it.
+        """
+        steps = [follows for _, follows in self.steps[name]]
+        itself = (Call(name), Call(f"{name}~some"))
+        if not any(step in itself for step in steps):
+            return steps
+        others = [step for step in steps if not all(part in itself for part in (step.parts if isinstance(step, Seq) else (step,)))]
+        return [self.seeds[name], *others]
 
     def completed_by(self, name: str) -> list[str]:
         """The rules a complete ``name`` completes with nothing more, itself first."""

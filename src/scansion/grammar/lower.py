@@ -36,8 +36,9 @@ def simplify(rules: Rules) -> Rules:
     rules = check(rules)
     require_productive(rules)
     rules = collapse(place_ignored(rules))
-    without_recursion = remove_left_recursion(repeat_nonempty_bodies(rules))
-    return without_unused(without_dead_ends(without_recursion))
+    rewritten = remove_left_recursion(repeat_nonempty_bodies(rules))
+    # Only taking the empty text out of something can leave a rule without texts.
+    return rules if rewritten is rules else without_unused(without_dead_ends(rewritten))
 
 
 def lower(rules: Rules, *, json_value: JsonValueWriter | None = None) -> ProgramData:

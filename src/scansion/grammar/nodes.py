@@ -9,7 +9,7 @@ may recurse over an expression; over *rules*, which may call each other to any d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from scansion._kernel import Language
@@ -170,14 +170,17 @@ def repeat(body: Expression, low: int, high: int | None) -> Expression:
     return Repeat(body, low, high)
 
 
-def calls(expression: Expression) -> Iterator[str]:
+def calls(expression: Expression) -> list[str]:
     """Names of the rules an expression calls, in order and with repetitions."""
+    found: list[str] = []
     todo = [expression]
     while todo:
         node = todo.pop()
-        if isinstance(node, Call):
-            yield node.rule
-        elif isinstance(node, (Seq, Choice)):
-            todo += reversed(node.parts)
-        elif isinstance(node, Repeat):
-            todo.append(node.body)
+        kind = type(node)
+        if kind is Call:
+            found.append(node.rule)  # type: ignore[union-attr]
+        elif kind is Seq or kind is Choice:
+            todo += reversed(node.parts)  # type: ignore[union-attr]
+        elif kind is Repeat:
+            todo.append(node.body)  # type: ignore[union-attr]
+    return found

@@ -88,13 +88,24 @@ class Nonempty:
 def repeat_nonempty_bodies(rules: Rules) -> Rules:
     """Repetitions of what may be empty become repetitions of what is not: the same texts, and no turn without progress."""
     nullable = nullable_rules(rules)
+    to_rewrite = [name for name, body in rules.rules.items() if _repeats_empty(body, nullable)]
+    if not to_rewrite:
+        return rules
     bodies = dict(rules.rules)
     nonempty = Nonempty(bodies, nullable)
-    for name in rules.rules:
+    for name in to_rewrite:
         bodies[name] = _rewrite(bodies[name], nonempty)
     nonempty.finish()
     # The bodies just written may repeat nullable things too: they are copies of bodies already rewritten, so they do not.
     return rules.replaced(bodies)
+
+
+def _repeats_empty(expression: Expression, nullable: set[str]) -> bool:
+    if isinstance(expression, Repeat):
+        return is_nullable(expression.body, nullable) or _repeats_empty(expression.body, nullable)
+    if isinstance(expression, (Seq, Choice)):
+        return any(_repeats_empty(part, nullable) for part in expression.parts)
+    return False
 
 
 def _rewrite(expression: Expression, nonempty: Nonempty) -> Expression:

@@ -1,0 +1,205 @@
+"""A program back as rules, for converters: nodes become expressions, JSON containers become rules of their own.
+
+The graph of a rule's nodes has no cycles (recursion is by ``CALL``), so a choice is written up to the node where its ways
+meet again, which is its immediate postdominator.
+"""
+
+from __future__ import annotations
+
+from scansion._kernel import ALT, ARRAY, CALL, FAIL, JSON_STRING, LEX, OBJECT, REPEAT, RET, TOKEN
+from scansion.errors import LimitError, UnsupportedError
+from scansion.grammar.nodes import NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Text, Tokens, choice, repeat, seq
+from scansion.grammar.productive import without_dead_ends
+from scansion.grammar.check import without_unused
+from scansion.languages.container_rules import ContainerRules
+from scansion.languages.language_rules import LanguageRules
+from scansion.languages.rule_names import RuleNames, readable_name
+from scansion.program import ProgramData
+
+__all__ = ["ProgramRules", "rules_of_program"]
+
+_LARGE = 3  # classes and calls in a lexeme that is written in place
+_MAX_EXPANDED = 2_000_000  # nodes visited: a tangled graph is written more than once
+
+
+def rules_of_program(program: ProgramData, *, one_expression: bool = False, repeated_keys: bool = False) -> Rules:
+    """The rules of a program, every text in them over classes of single characters.
+
+    Args:
+        program: what to write.
+        one_expression: write each lexeme without rules (for languages that have terminals).
+        repeated_keys: let additional keys of an object repeat, which no context-free grammar can forbid.
+
+    Raises:
+        UnsupportedError: names what rules cannot say.
+        LimitError: a lexeme, container or graph that is too large to write out.
+    """
+    rules = ProgramRules(program, one_expression, repeated_keys).rules()
+    return without_unused(without_dead_ends(rules))
+
+
+class ProgramRules:
+    """One conversion."""
+
+    def __init__(self, program: ProgramData, one_expression: bool, repeated_keys: bool) -> None:
+        self.program = program
+        self.bodies: dict[str, Expression] = {}
+        self.fresh = RuleNames().fresh
+        self.names: list[str] = [""] * len(program.rules)
+        self.written: set[int] = set()
+        self.todo: list[int] = []
+        self.languages = LanguageRules(self.bodies, self.fresh, one_expression=one_expression)
+        self.containers = ContainerRules(self, repeated_keys)
+        self.conditions = list(program.conditions)  # grows by what is left of them once some keys are known
+        self.condition_numbers = {entry: number + 2 for number, entry in enumerate(map(tuple, self.conditions))}
+        self.lexemes: dict[int, Expression] = {}
+        self.visited = 0
+
+    def rules(self) -> Rules:
+        start = self.program.start
+        self.names[start] = self.fresh("root")
+        self.todo.append(start)
+        self.written.add(start)
+        while self.todo:
+            rule = self.todo.pop()
+            self.bodies[self.names[rule]] = _RuleGraph(self, self.program.rules[rule], self.names[rule]).expression()
+        return Rules(self.names[start], self.bodies)
+
+    def call(self, rule: int) -> Expression:
+        """A call of a program rule, which is then written."""
+        if rule not in self.written:
+            self.written.add(rule)
+            label = self.program.label(self.program.rules[rule])
+            self.names[rule] = self.fresh(readable_name(label or "rule"))
+            self.todo.append(rule)
+        return Call(self.names[rule])
+
+    def lexeme(self, index: int, hint: str) -> Expression:
+        known = self.lexemes.get(index)
+        if known is None:
+            language, encoding = self.program.lexemes[index]
+            hint = "string" if encoding == JSON_STRING else f"{hint}-text"
+            known = self.languages.expression(language, encoding, hint)
+            if _is_large(known):
+                name = self.fresh(hint)
+                self.bodies[name] = known
+                known = Call(name)
+            self.lexemes[index] = known
+        return known
+
+    def tokens(self, index: int) -> Expression:
+        """A token set, with its marks as ``grammar.token_sets`` writes them."""
+        ranges = self.program.token_sets[index]
+        negated = bool(ranges) and tuple(ranges[0]) == (-1, -1)
+        ids = tuple((first, last) for first, last in ranges if first >= 0)
+        names = tuple(self.program.labels[-2 - first] for first, _ in ranges[1 if negated else 0 :] if first < 0)
+        return Tokens(ids, names, negated)
+
+
+class _RuleGraph:
+    """The nodes of one rule."""
+
+    def __init__(self, owner: ProgramRules, entry: int, name: str) -> None:
+        self.owner = owner
+        self.entry = entry
+        self.name = name
+        self.nodes = owner.program.nodes
+        self.meets = self.postdominators()
+
+    def successors(self, node: int) -> list[int]:
+        op, a, b = self.nodes[3 * node : 3 * node + 3]
+        if op in (RET, FAIL):
+            return []
+        return list(self.owner.program.targets[a : a + b]) if op == ALT else [b]
+
+    def postdominators(self) -> dict[int, int]:
+        """For each node, the first node that every way on from it passes; ``FAIL`` is no way."""
+        order: list[int] = []
+        state: dict[int, int] = {}
+        stack = [(self.entry, iter(self.successors(self.entry)))]
+        state[self.entry] = 1
+        while stack:
+            node, following = stack[-1]
+            for target in following:
+                if state.get(target) == 1:
+                    raise UnsupportedError("a program whose rules go round without calling cannot be written as rules", construct="program")
+                if target not in state:
+                    state[target] = 1
+                    stack.append((target, iter(self.successors(target))))
+                    break
+            else:
+                stack.pop()
+                state[node] = 2
+                order.append(node)
+        depth: dict[int, int] = {}
+        meets: dict[int, int] = {}
+        for node in order:
+            live = [target for target in self.successors(node) if target in depth]
+            if self.nodes[3 * node] == RET:
+                depth[node] = 0
+            elif live:
+                meet = live[0]
+                for other in live[1:]:
+                    while meet != other:
+                        if depth[meet] >= depth[other]:
+                            meet = meets[meet]
+                        else:
+                            other = meets[other]
+                meets[node] = meet
+                depth[node] = depth[meet] + 1
+        return meets
+
+    def expression(self) -> Expression:
+        return self.until(self.entry, None)
+
+    def until(self, node: int, stop: int | None) -> Expression:
+        """What is matched from a node to ``stop``, or to the end of the rule."""
+        parts: list[Expression] = []
+        while node != stop:
+            self.owner.visited += 1
+            if self.owner.visited > _MAX_EXPANDED:
+                raise LimitError("the grammar is too large to be written out", limit="expanded_nodes", allowed=_MAX_EXPANDED)
+            op, a, b = self.nodes[3 * node : 3 * node + 3]
+            if op == RET:
+                break
+            if op == FAIL or node not in self.meets:
+                return NOTHING
+            if op == ALT:
+                meet = self.meets[node]
+                parts.append(choice([way for way in (self.until(target, meet) for target in self.successors(node)) if way != NOTHING]))
+                node = meet
+                continue
+            parts.append(self.item(op, a))
+            node = b
+        return seq(parts)
+
+    def item(self, op: int, a: int) -> Expression:
+        owner = self.owner
+        if op == LEX:
+            return owner.lexeme(a, self.name)
+        if op == CALL:
+            return owner.call(a)
+        if op == TOKEN:
+            return owner.tokens(a)
+        if op == REPEAT:
+            rule, low, high = owner.program.targets[a : a + 3]
+            return repeat(owner.call(rule), low, None if high < 0 else high)
+        if op == OBJECT:
+            return owner.containers.object(a)
+        assert op == ARRAY
+        return owner.containers.array(a)
+
+
+def _is_large(expression: Expression) -> bool:
+    """Whether an expression is better written once, as a rule."""
+    leaves = 0
+    todo = [expression]
+    while todo and leaves <= _LARGE:
+        node = todo.pop()
+        if isinstance(node, (Seq, Choice)):
+            todo += node.parts
+        elif isinstance(node, Repeat):
+            todo.append(node.body)
+        elif not (isinstance(node, Text) and node.language.max_length() == 1 and node.language.count(2) == 1):
+            leaves += 1
+    return leaves > _LARGE

@@ -1,0 +1,32 @@
+"""Names for rules that converters write."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["RuleNames", "readable_name"]
+
+
+def readable_name(label: str) -> str:
+    """A rule name out of a label: the last telling parts of a JSON pointer, or the name itself, in lower case and dashes."""
+    parts = [part for part in label.split("/") if part not in ("", "properties", "items", "$defs", "definitions")]
+    name = re.sub(r"[^a-z0-9]+", "-", "-".join(parts[-2:]).lower()).strip("-")[:40].strip("-")
+    if not name:
+        return "value"
+    return name if name[0].isalpha() else f"rule-{name}"
+
+
+class RuleNames:
+    """Hands out names that differ."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, int] = {}
+
+    def fresh(self, hint: str) -> str:
+        """The hint, or where it is taken the hint with a number."""
+        name = hint
+        while name in self._taken:
+            self._taken[hint] += 1
+            name = f"{hint}-{self._taken[hint]}"
+        self._taken[name] = 1
+        return name
