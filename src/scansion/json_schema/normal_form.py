@@ -255,6 +255,8 @@ class Normaliser:
         self._depth += 1
         if self._depth > MAX_APPLICATOR_DEPTH:
             self._depth -= 1
+            if self._checking:
+                raise _UnfinishedError
             raise LimitError(
                 f"#{site.pointer[:80]}: allOf, anyOf, oneOf, not and $ref are nested more than {MAX_APPLICATOR_DEPTH} deep on one value",
                 limit="applicator_depth",

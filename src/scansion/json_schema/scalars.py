@@ -15,11 +15,13 @@ from fractions import Fraction
 from typing import Any
 
 from scansion._kernel import Language
+from scansion.errors import LimitError
 
 __all__ = [
     "ANYTHING",
     "ANY_NUMBER",
     "ANY_STRING",
+    "MAX_EXPONENT",
     "NumberSet",
     "StringSet",
     "exact",
@@ -27,6 +29,7 @@ __all__ = [
     "same_number",
 ]
 
+MAX_EXPONENT = 4_000
 ANYTHING = Language.anything()
 
 
@@ -147,10 +150,19 @@ ANY_STRING = StringSet({}, ANYTHING)
 
 
 def exact(number: Any) -> Fraction:
-    """The exact value of a JSON number as Python holds it; a float is the decimal its ``repr`` shows."""
+    """The exact value of a JSON number as Python holds it; a float is the decimal its ``repr`` shows.
+
+    Raises:
+        LimitError: beyond 10 to the ``MAX_EXPONENT`` (written out it would fill memory).
+    """
     if isinstance(number, int):
         return Fraction(number)
-    return Fraction(number if isinstance(number, Decimal) else Decimal(repr(number)))
+    decimal = number if isinstance(number, Decimal) else Decimal(repr(number))
+    if decimal and abs(decimal.adjusted()) > MAX_EXPONENT:
+        raise LimitError(
+            f"the schema has a number of about 10^{decimal.adjusted()}, beyond 10^±{MAX_EXPONENT:,}", limit="exponent", allowed=MAX_EXPONENT
+        )
+    return Fraction(decimal)
 
 
 def number_text(number: Any) -> str:
