@@ -159,9 +159,10 @@ class Grammar:
         compiled: tuple[Vocabulary, Constraint] | None = self._compiled
         if compiled is not None and compiled[0] is vocabulary:
             return compiled[1]
+        from scansion.grammar.token_sets import bind_tokens
         from scansion.matching import Constraint
 
-        constraint = Constraint(self.program, vocabulary)
+        constraint = Constraint(bind_tokens(self.program, vocabulary), vocabulary)
         object.__setattr__(self, "_compiled", (vocabulary, constraint))
         return constraint
 

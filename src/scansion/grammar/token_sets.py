@@ -11,11 +11,15 @@ that was never bound cannot be run by mistake.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from scansion.errors import GrammarError
+from scansion.errors import GrammarError, VocabularyError
 from scansion.grammar.nodes import Tokens
 from scansion.program import ProgramBuilder, ProgramData
+
+if TYPE_CHECKING:
+    from scansion.vocabulary import Vocabulary
 
 __all__ = ["bind_tokens", "encode_token_set", "needs_binding"]
 
@@ -37,21 +41,15 @@ def needs_binding(program: ProgramData) -> bool:
     return any(first < 0 for ranges in program.token_sets for first, _ in ranges)
 
 
-def bind_tokens(program: ProgramData, *, size: int, eos_token_ids: Sequence[int], token_id: Callable[[str], int | None]) -> ProgramData:
+def bind_tokens(program: ProgramData, vocabulary: Vocabulary) -> ProgramData:
     """The program with ids in place of marks, for one vocabulary; the program itself where it has none.
-
-    Args:
-        program: of a grammar.
-        size: number of ids of the vocabulary.
-        eos_token_ids: its end tokens, which no negation includes.
-        token_id: id of the token with a name, or None.
 
     Raises:
         GrammarError: the vocabulary has no token of a name.
     """
     if not needs_binding(program):
         return program
-    sets = [_bound(program, ranges, size, eos_token_ids, token_id) for ranges in program.token_sets]
+    sets = [_bound(program, ranges, vocabulary) for ranges in program.token_sets]
     return ProgramData(
         nodes=program.nodes,
         targets=program.targets,
@@ -69,13 +67,7 @@ def bind_tokens(program: ProgramData, *, size: int, eos_token_ids: Sequence[int]
     )
 
 
-def _bound(
-    program: ProgramData,
-    ranges: Sequence[tuple[int, int]],
-    size: int,
-    eos_token_ids: Sequence[int],
-    token_id: Callable[[str], int | None],
-) -> list[tuple[int, int]]:
+def _bound(program: ProgramData, ranges: Sequence[tuple[int, int]], vocabulary: Vocabulary) -> list[tuple[int, int]]:
     negated = bool(ranges) and tuple(ranges[0]) == _NEGATED
     found: list[tuple[int, int]] = []
     for first, last in ranges[1:] if negated else ranges:
@@ -83,17 +75,18 @@ def _bound(
             found.append((first, last))
             continue
         name = program.labels[_FIRST_NAME - first]
-        number = token_id(name)
-        if number is None:
+        try:
+            number = vocabulary.token_id(name)
+        except VocabularyError:
             raise GrammarError(
                 f"the vocabulary has no token {name}",
                 construct=name,
-                hint="special tokens are named as the tokenizer names them, text in double quotes is matched as text",
-            )
+                hint="special tokens are named as the tokenizer names them; text in double quotes is matched as text",
+            ) from None
         found.append((number, number))
     if not negated:
         return found
-    return _outside([*found, *((end, end) for end in eos_token_ids)], size)
+    return _outside([*found, *((end, end) for end in vocabulary.eos_token_ids)], vocabulary.size)
 
 
 def _outside(ranges: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int]]:
