@@ -41,7 +41,9 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     try:
-        code = app.main(list(arguments), prog_name="scansion", standalone_mode=False)
+        # Not app.main(): it prints an empty line of its own on an interrupt.
+        with app.make_context("scansion", list(arguments)) as context:
+            code = app.invoke(context)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as ending:

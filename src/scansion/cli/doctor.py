@@ -128,7 +128,8 @@ def _generation(model_path: str | None) -> str:
         )
         if not completion.complete:
             raise ScansionError(f"{model.name} did not finish a short answer: {completion.content!r}")
+        content = " ".join(completion.content.split())
         return (
-            f"{model.name} loaded in {loaded - started:.2f} s and wrote {completion.content} in {perf_counter() - loaded:.2f} s "
+            f"{model.name} loaded in {loaded - started:.2f} s and wrote {content} in {perf_counter() - loaded:.2f} s "
             f"({completion.stats.line()})"
         )

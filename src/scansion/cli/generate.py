@@ -53,6 +53,7 @@ def _draft_sources(_context: click.Context, _parameter: click.Parameter, value: 
 @click.option(
     "--context", "context_size", type=int, default=None, metavar="TOKENS", help="Context size; default the model's, at most 8192."
 )
+@click.option("--threads", type=click.IntRange(1, 512), default=None, metavar="N", help="Threads; default the cores this process may use.")
 @click.option("--friction", is_flag=True, help="With --stats, the probability the grammar took away.")
 @click.option("--stats", is_flag=True, help="One line of figures on standard error at the end.")
 @click.option("--stream/--no-stream", default=True, help="Write as the answer grows (default), or at the end.")
@@ -66,6 +67,7 @@ def command(
     draft: list[str],
     assist: bool,
     context_size: int | None,
+    threads: int | None,
     stats: bool,
     stream: bool,
     **settings: Any,
@@ -92,7 +94,7 @@ def command(
 
     if sys.stderr.isatty():
         note("loading the model ...")
-    with load_model(model_path, context_size=context_size) as model:
+    with load_model(model_path, context_size=context_size, threads=threads) as model:
         question: Any = (
             text if raw else [*([{"role": "system", "content": system}] if system is not None else []), {"role": "user", "content": text}]
         )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -30,7 +33,8 @@ def llama_library() -> ModuleType:
     with _lock:
         if _library is None:
             try:
-                import llama_cpp.llama_cpp as library
+                with _patient_threads():
+                    import llama_cpp.llama_cpp as library
             except ImportError:
                 raise ModelError("running a model here needs llama-cpp-python: pip install 'scansion[local]'") from None
             except (OSError, RuntimeError) as error:
@@ -40,6 +44,23 @@ def llama_library() -> ModuleType:
             library.llama_backend_init()
             _library = library
         return _library
+
+
+@contextmanager
+def _patient_threads() -> Iterator[None]:
+    """Let OpenMP threads sleep while they wait for each other, unless the environment says otherwise.
+
+    OpenMP reads the variable once, when its library is loaded. Its default is to spin, which on a machine with other work
+    makes every forward pass wait for threads that are not running: 0.8 to 10 tokens/s instead of 31 to 33 on two busy cores.
+    """
+    if "OMP_WAIT_POLICY" in os.environ:
+        yield
+        return
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    try:
+        yield
+    finally:
+        os.environ.pop("OMP_WAIT_POLICY", None)
 
 
 def last_error() -> str:
