@@ -91,6 +91,18 @@ def folding_classes() -> list[list[int]]:
     return found
 
 
+def last_of_decompositions() -> dict[int, int]:
+    """Code point -> last code point of its canonical decomposition, where it has one."""
+    script = r"""const out = {};
+    for (let c = 0; c < 0x110000; c++) { if (c >= 0xd800 && c < 0xe000 || c >= 0xac00 && c < 0xd7a4) continue;
+      const d = [...String.fromCodePoint(c).normalize('NFD')];
+      if (d.length > 1) out[c] = d.pop().codePointAt(0); }
+    console.log(JSON.stringify(out))"""
+    found = from_node(script)
+    assert isinstance(found, dict)
+    return {int(point): last for point, last in found.items()}
+
+
 def compositions() -> dict[int, list[int]]:
     script = r"""const out = {};
     for (let c = 0; c < 0x110000; c++) { if (c >= 0xd800 && c < 0xe000 || c >= 0xac00 && c < 0xd7a4) continue;
@@ -159,10 +171,14 @@ def main() -> None:
         add("jt", [value.lower()], matching(rf"\p{{jt={value}}}"))
     for value in ("L", "R", "AL", "AN", "EN", "ES", "CS", "ET", "ON", "BN", "NSM"):
         add("bc", [value.lower()], matching(rf"\p{{bc={value}}}"))
+    last = last_of_decompositions()
     for number in range(1, 255):
         members = matching(rf"\p{{ccc={number}}}") if str(number) in regex_core.PROPERTIES["CCC"][1] else set()
         if members:
             add("ccc", [str(number)], members)
+            composed = {point for point, end in last.items() if end in members} - members
+            if composed:
+                add("tccc", [str(number)], composed)
     for second, firsts in sorted(compositions().items()):
         add("compose", [f"{second:x}"], firsts)
     folds = " ".join(",".join(f"{c:x}" for c in group) for group in folding_classes())

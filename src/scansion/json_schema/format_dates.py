@@ -1,9 +1,9 @@
 """``date``, ``time``, ``date-time`` and ``duration`` (RFC 3339), with the calendar and leap seconds.
 
-A leap second ends a month in UTC (RFC 3339, section 5.7 and appendix D), so second 60 is allowed exactly where the local time less
-the offset is 23:59; and in ``date-time`` only where that UTC day is the last of its month. Its offset must be in quarters of an hour, as every
-offset in use since the first leap second (1972) has been: else an automaton would have to remember 1,440 local times. Years are 0000
-to 9999, leap years Gregorian throughout.
+A leap second ends a month in UTC (RFC 3339, section 5.7 and appendix D), so second 60 is allowed exactly where the local time
+less the offset is 23:59; and in ``date-time`` only where that UTC day is the last of its month. Its offset must be in quarters
+of an hour, as every offset in use since the first leap second (1972) has been: else an automaton would have to remember 1,440
+local times. Years are 0000 to 9999, leap years Gregorian throughout.
 """
 
 from __future__ import annotations
@@ -39,21 +39,28 @@ def _ordinary_time() -> Language:
 @functools.cache
 def _leap_second_same_day() -> Language:
     """Second 60 of 23:59 UTC, local time being on the same day: no offset, or one behind UTC."""
-    second = rf":60{_FRACTION}"
     # 23:59 less the offset is the local time: hours and minutes are related apart, as nothing is carried.
-    hours = "|".join(rf"{hour:02}:{_SIXTY}{second}-{23 - hour:02}:{_SIXTY}" for hour in range(24))
-    minutes = "|".join(rf"{_HOUR}:{59 - quarter}{second}-{_HOUR}:{quarter:02}" for quarter in _QUARTERS)
-    return either(rf"23:59{second}(?:[Zz]|\+00:00)", Language.intersection([rule(hours), rule(minutes)]))
+    hours = [_second_60(f"{hour:02}", None, "-", f"{23 - hour:02}", None) for hour in range(24)]
+    minutes = [_second_60(None, f"{59 - quarter}", "-", None, f"{quarter:02}") for quarter in _QUARTERS]
+    return either(rf"23:59:60{_FRACTION}(?:[Zz]|\+00:00)", Language.intersection([Language.union(hours), Language.union(minutes)]))
 
 
 @functools.cache
 def _leap_second_next_day() -> Language:
     """Second 60 of 23:59 UTC, local time being ahead on the next day: the offset is the local time and a minute."""
-    second = rf":60{_FRACTION}"
-    hours = "|".join(rf"{hour:02}:[0-5][0-9]{second}\+{hour:02}:{_SIXTY}" for hour in range(24))
-    minutes = "|".join(rf"{_HOUR}:{quarter - 1}{second}\+{_HOUR}:{quarter}" for quarter in _QUARTERS[1:])
-    carried = "|".join(rf"{hour:02}:59{second}\+{hour + 1:02}:00" for hour in range(23))
-    return either(Language.intersection([rule(hours), rule(minutes)]), carried)
+    hours = [_second_60(f"{hour:02}", None, "+", f"{hour:02}", None) for hour in range(24)]
+    minutes = [_second_60(None, f"{quarter - 1}", "+", None, f"{quarter}") for quarter in _QUARTERS[1:]]
+    carried = [_second_60(f"{hour:02}", "59", "+", f"{hour + 1:02}", "00") for hour in range(23)]
+    return Language.union([Language.intersection([Language.union(hours), Language.union(minutes)]), *carried])
+
+
+def _second_60(hour: str | None, minute: str | None, sign: str, offset_hour: str | None, offset_minute: str | None) -> Language:
+    """A time in second 60 with an offset; None: any hour or minute."""
+    before = [rule(_HOUR) if hour is None else Language.literal(hour), Language.literal(":")]
+    before.append(rule(_SIXTY) if minute is None else Language.literal(minute))
+    after = [rule(_HOUR) if offset_hour is None else Language.literal(offset_hour), Language.literal(":")]
+    after.append(rule(_SIXTY) if offset_minute is None else Language.literal(offset_minute))
+    return Language.concat([*before, rule(rf":60{_FRACTION}"), Language.literal(sign), *after])
 
 
 @functools.cache

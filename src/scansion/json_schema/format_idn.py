@@ -173,9 +173,11 @@ def _composed(allowed: Ranges) -> Language:
     classes = {number: intersection(idna_property("ccc", str(number)), allowed) for number in map(int, idna_values("ccc"))}
     classes = {number: ranges for number, ranges in classes.items() if ranges}
     marks = union(*classes.values())
+    composite = {int(number): intersection(idna_property("tccc", number), allowed) for number in idna_values("tccc")}
     for number, ranges in classes.items():
-        higher = union(*(others for other, others in classes.items() if other > number))
-        if higher:  # a mark of a lower class right behind one of a higher class
+        # A mark of a lower class right behind one of a higher class, or behind a letter composed with one.
+        higher = union(*(found for known in (classes, composite) for other, found in known.items() if other > number))
+        if higher:
             wrong.append(sequence(_one_of(higher), _one_of(ranges)))
     families: dict[int, tuple[Ranges, Ranges]] = {}
     for value in idna_values("compose"):

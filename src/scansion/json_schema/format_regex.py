@@ -69,12 +69,8 @@ def _quantifier() -> Language:
 
 
 def _bracket(common_escape: Language) -> Language:
-    """Character classes; a hyphen stands for itself only first, or escaped."""
+    """Character classes; a hyphen stands for itself only first, last or escaped."""
     spans = [(start, end) for start, end in (("0", "9"), ("A", "Z"), ("a", "z"))]
     ordered = [f"{chr(low)}-[{chr(low)}-{end}]" for start, end in spans for low in range(ord(start), ord(end) + 1)]
     item = either(r"[^\]\\\-]", r"\\[b\-]", common_escape, *ordered)
-    return sequence(r"\[\^?-?", _items(item), r"\]")
-
-
-def _items(item: Language) -> Language:
-    return repeated(item)
+    return sequence(r"\[\^?-?", repeated(item), r"-?\]")

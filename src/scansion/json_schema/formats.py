@@ -1,7 +1,7 @@
 """The ``format`` keyword: every format of the JSON Schema specification as a regular language.
 
 Formats are checked alike in all drafts, also those a draft does not name yet; only ``hostname`` knows Punycode since draft 7. Where a
-format is not regular the language is a subset, so that what is generated is valid; docs/json-schema.md and the modules named
+format is not regular the language is a subset, so that what is generated is valid; docs/formats.md and the modules named
 ``format_*`` say where.
 """
 

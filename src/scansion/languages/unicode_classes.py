@@ -201,7 +201,8 @@ def idna_property(kind: str, value: str) -> Ranges:
     """Properties that only internationalised host names ask for.
 
     ``kind``: ``idna`` (RFC 5892, value ``pvalid``), ``jt`` (Joining_Type), ``bc`` (Bidi_Class), ``ccc`` (canonical combining
-    class, a decimal number), ``compose`` (value: a code point in hexadecimal; the characters it composes with).
+    class, a decimal number), ``tccc`` (composed characters whose decomposition ends in that class), ``compose`` (value: a code
+    point in hexadecimal; the characters it composes with).
     """
     return _decode(_lines()[kind][value])
 
