@@ -95,4 +95,47 @@ class IndexTable {
     std::size_t count_ = 0;
 };
 
+// Open-addressing map from a 64-bit key (not ~0) to a 32-bit value.
+class FlatMap {
+  public:
+    static constexpr std::uint32_t none = 0xffffffffu;
+    std::uint32_t find(std::uint64_t key) const {
+        if (!slots_) return none;
+        for (std::size_t i = mix(key) & mask_;; i = (i + 1) & mask_) {
+            if (slots_[i].key == key) return slots_[i].value;
+            if (slots_[i].key == empty) return none;
+        }
+    }
+    void insert(std::uint64_t key, std::uint32_t value) {
+        if (!slots_ || (count_ + 1) * 2 > mask_ + 1) grow();
+        place(key, value);
+        ++count_;
+    }
+    std::size_t bytes() const { return slots_ ? (mask_ + 1) * sizeof(Slot) : 0; }
+
+  private:
+    static constexpr std::uint64_t empty = ~std::uint64_t{0};
+    struct Slot {
+        std::uint64_t key;
+        std::uint32_t value;
+    };
+    void place(std::uint64_t key, std::uint32_t value) {
+        std::size_t i = mix(key) & mask_;
+        while (slots_[i].key != empty) i = (i + 1) & mask_;
+        slots_[i] = {key, value};
+    }
+    void grow() {
+        std::size_t old_size = slots_ ? mask_ + 1 : 0;
+        auto old = std::move(slots_);
+        std::size_t size = old_size ? old_size * 2 : 64;
+        slots_ = std::make_unique<Slot[]>(size);
+        for (std::size_t i = 0; i < size; ++i) slots_[i].key = empty;
+        mask_ = size - 1;
+        for (std::size_t i = 0; i < old_size; ++i)
+            if (old[i].key != empty) place(old[i].key, old[i].value);
+    }
+    std::unique_ptr<Slot[]> slots_;
+    std::size_t mask_ = 0, count_ = 0;
+};
+
 }  // namespace scansion

@@ -25,7 +25,7 @@ Engine::Engine(std::shared_ptr<const Program> program)
 
 std::size_t Engine::bytes() const {
     return states_.size() * sizeof(State) + threads_.capacity() * sizeof(Thread) + targets_.capacity() * 4 + stacks_.size() * sizeof(Stack) + stack_bytes_ +
-           state_table_.bytes() + stack_table_.bytes() + (tracked_steps_.size() + after_keys_.size() + after_texts_.size()) * 40 + texts_.bytes() +
+           state_table_.bytes() + stack_table_.bytes() + tracked_steps_.bytes() + after_keys_.bytes() + after_texts_.bytes() + texts_.bytes() +
            conditions_.bytes() + objects_.bytes() + arrays_.bytes();
 }
 
@@ -139,14 +139,46 @@ StateId Engine::step(StateId id, std::uint8_t byte) {
     if (to != unknown_state) return to;
     if (s.tracked) {  // the next state depends on the byte itself, not only on its class
         std::uint64_t key = std::uint64_t{id} << 8 | byte;
-        if (auto it = tracked_steps_.find(key); it != tracked_steps_.end()) return it->second;
+        if (std::uint32_t known = tracked_steps_.find(key); known != FlatMap::none) return known;
         to = compute_step(id, byte);
-        tracked_steps_.emplace(key, to);
+        tracked_steps_.insert(key, to);
         return to;
     }
     to = compute_step(id, byte);
     targets_[slot] = to;
     return to;
+}
+
+// How many bytes from the start keep every thread inside an unconstrained key, one character each.
+std::size_t Engine::plain_run(StateId id, std::string_view bytes) const {
+    const State& s = states_[id];
+    if (!s.tracked || s.accepting) return 0;
+    for (std::uint32_t i = 0; i < s.count; ++i) {
+        const Thread& t = threads_[s.first + i];
+        if (t.is_token() || !t.text) return 0;
+        const LexKey& key = lexemes_[t.lex].key;
+        if (key.mode != LexMode::body || key.lang != Languages::anything) return 0;
+    }
+    std::size_t n = 0;
+    while (n < bytes.size() && static_cast<std::uint8_t>(bytes[n]) >= 0x20 && static_cast<std::uint8_t>(bytes[n]) < 0x80 && bytes[n] != '"' && bytes[n] != '\\') ++n;
+    return n;
+}
+
+StateId Engine::step(StateId s, std::string_view bytes) {
+    for (std::size_t i = 0; i < bytes.size() && s != dead_state;) {
+        if (states_[s].tracked) {
+            if (std::size_t run = plain_run(s, bytes.substr(i)); run > 1) {
+                std::vector<Thread> threads(threads_.begin() + states_[s].first, threads_.begin() + states_[s].first + states_[s].count);
+                for (Thread& t : threads)
+                    for (std::size_t k = 0; k < run; ++k) t.text = texts_.insert(t.text - 1, static_cast<std::uint8_t>(bytes[i + k])) + 1;
+                s = intern_threads(threads, false);
+                i += run;
+                continue;
+            }
+        }
+        s = step(s, static_cast<std::uint8_t>(bytes[i++]));
+    }
+    return s;
 }
 
 StateId Engine::compute_step(StateId id, std::uint8_t byte) {
@@ -445,7 +477,7 @@ void Engine::array_after(Closure& c, FrameId frame, StackId parent) {
 StateId Engine::after_key(StackId stack, std::uint32_t key, std::uint32_t text) {
     auto& table = text ? after_texts_ : after_keys_;
     std::uint64_t slot = (std::uint64_t{stack} << 32) | (text ? text : key);
-    if (auto it = table.find(slot); it != table.end()) return it->second;
+    if (std::uint32_t known = table.find(slot); known != FlatMap::none) return known;
     if (text) {
         auto it = key_of_text_.find(text - 1);
         key = it == key_of_text_.end() ? no_key : it->second;
@@ -464,7 +496,7 @@ StateId Engine::after_key(StackId stack, std::uint32_t key, std::uint32_t text) 
         if (f != no_frame) lexeme(c, program_->punctuation.colon, stack_of({point_of(Resume::object_value), f, i.parent}));
     }
     StateId id = finish(c);
-    table.emplace(slot, id);
+    table.insert(slot, id);
     return id;
 }
 
@@ -482,13 +514,6 @@ StateId Engine::after_unknown_key(StackId stack) {
 }
 
 // ---- mask keys -------------------------------------------------------------------------------------------------
-
-StackId Engine::fold_parents(StackId id, std::uint32_t longest) {
-    std::vector<Item> items = stacks_[id].items;
-    for (Item& i : items)
-        if (i.kind() != Resume::accept) i.parent = fold_stack(i.parent, longest);
-    return intern_stack(std::move(items));
-}
 
 StackId Engine::fold_stack(StackId root, std::uint32_t longest) {
     if (stacks_[root].folded != unknown_state) return stacks_[root].folded;
@@ -528,27 +553,16 @@ StackId Engine::fold_stack(StackId root, std::uint32_t longest) {
     return stacks_[root].folded;
 }
 
-bool Engine::may_be_taken(StackId stack, std::uint32_t prefix) const {
-    for (const Item& i : stacks_[stack].items) {
-        if (i.kind() != Resume::object_group || objects_.used_starts_with(i.data, prefix)) return true;
-        const ObjectSpec& spec = objects_.spec(i.data);
-        if (spec.properties.size() > 64) return true;
-        for (std::uint32_t node : key_nodes_[objects_[i.data].spec])
-            if (texts_.starts_with(node, prefix)) return true;
-    }
-    return false;
-}
-
 StateId Engine::fold(StateId id, std::uint32_t longest) {
     if (id < folded_.size() && folded_[id] != unknown_state) return folded_[id];
     std::vector<Thread> threads(threads_.begin() + states_[id].first, threads_.begin() + states_[id].first + states_[id].count);
     for (Thread& t : threads) {
         if (!t.is_token()) t.lex = lexemes_.fold_lengths(t.lex, longest);
-        if (t.text && t.text != foreign_text && (!texts_.is_leaf(t.text - 1) || key_is_taken(t.stack, t.text - 1)) && may_be_taken(t.stack, t.text - 1)) {
-            t.stack = fold_parents(t.stack, longest);
-            continue;
+        if (t.text) {
+            const auto& items = stacks_[t.stack].items;
+            // A declared key spelled freely is known by its text; only additional keys can be told apart by nothing but what is used.
+            if (std::all_of(items.begin(), items.end(), [](const Item& i) { return i.kind() == Resume::object_group; })) t.text = foreign_text;
         }
-        if (t.text) t.text = foreign_text;
         t.stack = fold_stack(t.stack, longest);
     }
     StateId folded = intern_threads(threads, states_[id].accepting);
@@ -573,50 +587,44 @@ bool Engine::uses_key(StackId root, std::uint32_t text) const {
     return false;
 }
 
-bool Engine::key_is_taken(StackId stack, std::uint32_t text) {
+bool Engine::item_takes(const Item& i, std::uint32_t text) const {
     auto it = key_of_text_.find(text);
-    for (const Item& i : stacks_[stack].items) {
-        if (i.kind() != Resume::object_group) return false;
-        bool taken = (it != key_of_text_.end() && objects_.spec(i.data).index_of_key.count(it->second)) || objects_.is_used(i.data, text);
-        if (!taken) return false;
+    return (it != key_of_text_.end() && objects_.spec(i.data).index_of_key.count(it->second)) || objects_.is_used(i.data, text);
+}
+
+void Engine::few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out) {
+    const LexKey& key = lexemes_[lex].key;
+    if ((key.mode != LexMode::body && key.mode != LexMode::quote) || key.lang == Languages::anything) return;
+    constexpr std::size_t few = 256;
+    if (many_words_.find(key.lang) != FlatMap::none) return;
+    std::lock_guard lock(Languages::instance().mutex);
+    auto words = Languages::instance().words(key.lang, few);
+    if (!words) {
+        many_words_.insert(key.lang, 1);
+        return;
     }
-    return true;
+    for (const auto& w : *words) {
+        std::uint32_t node = text;
+        for (CodePoint c : w) {
+            std::uint8_t bytes[4];
+            std::uint32_t n = encode_utf8(c, bytes);
+            for (std::uint32_t k = 0; k < n; ++k) node = texts_.insert(node, bytes[k]);
+        }
+        out.push_back(node);
+    }
 }
 
 // A key being read in a group must still be able to become one that is neither declared nor used.
 bool Engine::tracked_live(LexId lex, std::uint32_t text, StackId stack) {
+    std::vector<std::uint32_t> endings;
     const LexKey& key = lexemes_[lex].key;
-    if (key.mode != LexMode::body && key.mode != LexMode::quote) return true;
     if (key.lang == Languages::anything) return true;
-    if (texts_.is_leaf(text) && key_of_text_.find(text) == key_of_text_.end()) {
-        bool used = false;
-        for (const Item& i : stacks_[stack].items) used |= i.kind() == Resume::object_group && objects_.is_used(i.data, text);
-        if (!used) return true;
-    }
-    std::lock_guard lock(Languages::instance().mutex);
-    Languages& languages = Languages::instance();
+    few_endings(lex, text, endings);
+    if (endings.empty()) return true;
     for (const Item& i : stacks_[stack].items) {
         if (i.kind() != Resume::object_group) return true;
-        std::size_t taken = objects_.spec(i.data).properties.size() + objects_.used_count(i.data);
-        if (languages.count(key.lang, taken + 1) > taken) return true;
-        auto words = languages.words(key.lang, taken);
-        for (const auto& w : *words) {
-            std::uint32_t node = text;
-            bool known = true;
-            for (CodePoint c : w) {
-                std::uint8_t bytes[4];
-                std::uint32_t n = encode_utf8(c, bytes);
-                for (std::uint32_t k = 0; k < n && known; ++k) {
-                    node = texts_.child(node, bytes[k]);
-                    known = node != TextTrie::none;
-                }
-                if (!known) break;
-            }
-            if (!known) return true;
-            auto it = key_of_text_.find(node);
-            bool is_taken = (it != key_of_text_.end() && objects_.spec(i.data).index_of_key.count(it->second)) || objects_.is_used(i.data, node);
-            if (!is_taken) return true;
-        }
+        for (std::uint32_t e : endings)
+            if (!item_takes(i, e)) return true;
     }
     return false;
 }

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -75,6 +76,7 @@ class Engine {
 
     StateId start() const { return start_; }
     StateId step(StateId state, std::uint8_t byte);
+    StateId step(StateId state, std::string_view bytes);
     // The state after token `id` taken as a token terminal, or dead.
     StateId step_token(StateId state, std::uint32_t id);
     bool accepting(StateId s) const { return states_[s].accepting; }
@@ -93,7 +95,7 @@ class Engine {
     std::uint32_t keep_text(std::uint32_t node, std::uint8_t byte) { return texts_.insert(node, byte); }
     // Whether the additional key `text` was used in any object the stack is inside of.
     bool uses_key(StackId stack, std::uint32_t text) const;
-    bool key_is_taken(StackId stack, std::uint32_t text);  // declared or used already, for every item of the stack
+    bool item_takes(const Item& item, std::uint32_t text) const;  // the key is declared or used already there
     StateId merge(StateId a, StateId b);
     void live_bytes(StateId s, std::uint64_t out[4]);
     // Calls `visit(byte)` for each byte some thread's lexeme can take; the step itself may still be dead.
@@ -101,10 +103,13 @@ class Engine {
     template <class Visit>
     void for_each_taken(StackId stack, Visit visit) const {
         for (const Item& i : stacks_[stack].items) {
+            if (i.kind() != Resume::object_group) continue;
             objects_.for_each_used(i.data, visit);
             for (std::uint32_t node : key_nodes_[objects_[i.data].spec]) visit(node);
         }
     }
+    // All words a key being read can still become, as texts, where they are finitely many and few; else nothing.
+    void few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out);
     template <class Visit>
     void for_each_candidate(StateId s, Visit visit) {
         if (s == dead_state) return;
@@ -172,8 +177,7 @@ class Engine {
     void add_lexeme_end(std::vector<Thread>& out, bool& accepting, const Thread& thread, LexId lex, std::uint32_t text);
     void add_state(std::vector<Thread>& out, bool& accepting, StateId s);
     StackId fold_stack(StackId stack, std::uint32_t longest);
-    StackId fold_parents(StackId stack, std::uint32_t longest);
-    bool may_be_taken(StackId stack, std::uint32_t prefix) const;
+    std::size_t plain_run(StateId state, std::string_view bytes) const;
 
     StateId finish(Closure& c);
     void resume(Closure& c, const Item& item);
@@ -206,9 +210,10 @@ class Engine {
     std::vector<Thread> threads_;
     std::vector<StateId> targets_;
     IndexTable state_table_;
-    std::unordered_map<std::uint64_t, StateId> tracked_steps_;  // state << 8 | byte
-    std::unordered_map<std::uint64_t, StateId> after_keys_;     // stack << 32 | key id, or the same with text
-    std::unordered_map<std::uint64_t, StateId> after_texts_;
+    FlatMap tracked_steps_;  // state << 8 | byte
+    FlatMap after_keys_;     // stack << 32 | key id
+    FlatMap after_texts_;    // stack << 32 | text trie node + 1
+    FlatMap many_words_;     // key languages with too many words to list
     std::vector<StateId> folded_;                               // by state
     StateId start_ = dead_state;
     std::size_t stack_bytes_ = 0;

@@ -203,12 +203,6 @@ bool ObjectFrames::is_used(FrameId id, std::uint32_t text) const {
     return false;
 }
 
-bool ObjectFrames::used_starts_with(FrameId id, std::uint32_t prefix) const {
-    for (std::uint32_t u = frames_[id].used; u; u = used_[u].parent)
-        if (texts_.starts_with(used_[u].text, prefix)) return true;
-    return false;
-}
-
 std::uint32_t ObjectFrames::keys_needed(FrameId id, std::vector<std::uint32_t>& required) {
     const ObjectFrame& f = frames_[id];
     const ObjectSpec& o = program_.objects[f.spec];

@@ -50,7 +50,6 @@ class ObjectFrames {
         for (std::uint32_t u = frames_[f].used; u; u = used_[u].parent) visit(used_[u].text);
     }
     std::size_t used_count(FrameId f) const { return used_[frames_[f].used].count; }
-    bool used_starts_with(FrameId f, std::uint32_t prefix) const;
     // Fewest further keys before the object may close; properties that must still come are listed.
     std::uint32_t keys_needed(FrameId f, std::vector<std::uint32_t>& required);
     std::size_t bytes() const { return frames_.size() * sizeof(ObjectFrame) * 2 + used_.size() * 24 + seen_bytes_; }

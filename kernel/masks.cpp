@@ -15,12 +15,16 @@ void Masks::fill_finished(std::uint32_t* out) const {
 
 void Masks::fill(StateId state, std::uint32_t* out) { write(memos_[memo_for(state)], out); }
 
-std::uint32_t Masks::store(StateId state, Memo memo) {
+void Masks::note(StateId state, std::uint32_t memo) {
     if (memo_of_state_.size() <= state) memo_of_state_.resize(std::max<std::size_t>(engine_.state_count() * 3 / 2, state + 1u), 0);
+    memo_of_state_[state] = memo + 1;
+}
+
+std::uint32_t Masks::store(StateId state, Memo memo) {
     memo_bytes_ += memo.bytes();
     memos_.push_back(std::move(memo));
-    memo_of_state_[state] = static_cast<std::uint32_t>(memos_.size());
-    return memo_of_state_[state] - 1;
+    note(state, static_cast<std::uint32_t>(memos_.size() - 1));
+    return static_cast<std::uint32_t>(memos_.size() - 1);
 }
 
 std::uint32_t Masks::memo_for(StateId state) {
@@ -31,50 +35,77 @@ std::uint32_t Masks::memo_for(StateId state) {
         memo_bytes_ = 0;
     }
     const StateId folded = engine_.fold(state, vocabulary_.longest_token());
-    std::uint32_t shared = folded < memo_of_state_.size() ? memo_of_state_[folded] : 0;
-    if (!shared) {
+    std::uint32_t shared;
+    if (folded < memo_of_state_.size() && memo_of_state_[folded]) {
+        shared = memo_of_state_[folded] - 1;
+    } else {
         Memo memo;
         compute(folded, memo);
-        shared = store(folded, std::move(memo)) + 1;
+        shared = store(folded, std::move(memo));
     }
-    if (memos_[shared - 1].keys_closed.empty() || shares(state, memos_[shared - 1])) {
-        if (folded == state) return shared - 1;
-        if (memo_of_state_.size() <= state) memo_of_state_.resize(std::max<std::size_t>(engine_.state_count() * 3 / 2, state + 1u), 0);
-        return (memo_of_state_[state] = shared) - 1;
+    if (folded == state) return shared;
+    std::vector<std::uint32_t> doubts;
+    doubtful(state, memos_[shared], doubts);
+    std::vector<std::uint32_t> refused;  // of the tokens that close a taken key, those no other reading allows
+    for (std::uint32_t id : doubts)
+        if (engine_.step(state, *vocabulary_.text(id)) == dead_state && engine_.step_token(state, id) == dead_state) refused.push_back(id);
+    if (refused.empty()) {
+        note(state, shared);
+        return shared;
     }
-    // The questioned tokens are tried one by one, over interned states that keep every text.
-    scratch_.resize(vocabulary_.words());
-    write(memos_[shared - 1], scratch_.data());
-    added_.clear();
-    for (std::uint32_t id : memos_[shared - 1].questioned) {
-        StateId s = state;
-        for (char b : *vocabulary_.text(id)) s = engine_.step(s, static_cast<std::uint8_t>(b));
-        if (s == dead_state) scratch_[id / 32] &= ~(1u << (id % 32));
-    }
-    Memo own;
-    own.whole = scratch_;
+    Memo own = memos_[shared];
+    own.questioned.clear();
+    own.cleared.insert(own.cleared.end(), refused.begin(), refused.end());
     return store(state, std::move(own));
 }
 
-// True where none of the keys that tokens hold whole is taken in the state's objects, nor can be the key being read.
-bool Masks::shares(StateId state, const Memo& memo) const {
+// Tokens that the folded state allows and that close a key taken in the state itself.
+void Masks::doubtful(StateId state, const Memo& memo, std::vector<std::uint32_t>& out) {
+    const TextTrie& texts = engine_.texts();
     for (std::size_t i = 0; i < engine_.thread_count(state); ++i) {
-        const Thread& t = engine_.thread(state, i);
-        for (std::uint32_t key : memo.keys_closed) {
-            if (t.text && t.text != foreign_text && engine_.texts().starts_with(key, t.text - 1)) return false;
-            if (engine_.uses_key(t.stack, key)) return false;
+        const Thread t = engine_.thread(state, i);
+        if (t.text && t.text != foreign_text) {
+            const std::uint32_t here = t.text - 1;
+            const LexId lex = t.lex;
+            const bool prefixes = lexemes_.remaining_language(lex) != Languages::anything;
+            std::vector<std::uint32_t> taken;
+            engine_.for_each_taken(t.stack, [&](std::uint32_t key) {
+                if (here == TextTrie::root || texts.starts_with(key, here)) taken.push_back(key);
+            });
+            for (std::uint32_t key : taken) {
+                // In a key language with few words left a token may also die before it closes the key.
+                if (here == TextTrie::root && !prefixes) {
+                    const auto& tokens = closing_tokens(lex, key);
+                    out.insert(out.end(), tokens.begin(), tokens.end());
+                } else {
+                    std::string rest = texts.text(key).substr(texts.text(here).size());
+                    collect_along(0, lex, rest, 0, prefixes, out);
+                }
+            }
+        }
+        if (memo.questioned.empty()) continue;
+        for (std::size_t q = 0; q < memo.questioned.size();) {
+            std::uint32_t key = memo.questioned[q].first;
+            bool doubt = engine_.uses_key(t.stack, key) || (t.text && t.text != foreign_text && texts.starts_with(key, t.text - 1));
+            for (; q < memo.questioned.size() && memo.questioned[q].first == key; ++q)
+                if (doubt) out.push_back(memo.questioned[q].second);
         }
     }
-    return true;
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+}
+
+const std::vector<std::uint32_t>& Masks::closing_tokens(LexId lex, std::uint32_t text) {
+    auto [it, fresh] = closing_.try_emplace(std::uint64_t{lex} << 32 | text);
+    if (fresh) collect_along(0, lex, engine_.texts().text(text), 0, false, it->second);
+    return it->second;
 }
 
 void Masks::write(const Memo& memo, std::uint32_t* out) const {
     const std::size_t bytes = vocabulary_.words() * 4;
-    if (!memo.whole.empty()) {
-        std::memcpy(out, memo.whole.data(), bytes);
-        return;
-    }
-    if (memo.base)
+    if (memo.whole)
+        std::memcpy(out, memo.whole->data(), bytes);
+    else if (memo.base)
         std::memcpy(out, memo.base->bits.data(), bytes);
     else
         std::memset(out, 0, bytes);
@@ -85,13 +116,13 @@ void Masks::write(const Memo& memo, std::uint32_t* out) const {
 void Masks::compute(StateId state, Memo& memo) {
     scratch_.assign(vocabulary_.words(), 0);
     added_.clear();
-    keys_closed_.clear();
     questioned_.clear();
+    closed_.clear();
     threads_.clear();
     base_.reset();
     whole_ = false;
     push_state(state);
-    add_threads(0, 0, threads_.size(), false);
+    add_threads(0, 0, threads_.size(), TextTrie::none);
     if (engine_.accepting(state))
         for (std::uint32_t id : vocabulary_.eos()) set(id);
     if (engine_.has_token_edges(state)) {
@@ -102,12 +133,10 @@ void Masks::compute(StateId state, Memo& memo) {
                 for (std::uint64_t id = low; id <= high && id < vocabulary_.size(); ++id) set(static_cast<std::uint32_t>(id));
         }
     }
+    std::sort(questioned_.begin(), questioned_.end());
     memo.questioned = questioned_;
-    std::sort(keys_closed_.begin(), keys_closed_.end());
-    keys_closed_.erase(std::unique(keys_closed_.begin(), keys_closed_.end()), keys_closed_.end());
-    memo.keys_closed = keys_closed_;
     if (whole_ || added_.size() > list_limit) {
-        memo.whole = scratch_;
+        memo.whole = std::make_shared<const std::vector<std::uint32_t>>(scratch_);
         return;
     }
     memo.base = base_;
@@ -124,14 +153,17 @@ void Masks::compute(StateId state, Memo& memo) {
 
 bool Masks::sliceable(const Thread& t) {
     if (!lexemes_.dense(t.lex)) return false;
-    if (t.text)
+    if (t.text) {
+        // A key of few words that begins in this token is walked, so that tokens which leave it no way on are noticed.
+        if (t.text != foreign_text && lexemes_.remaining_language(t.lex) != Languages::anything) return false;
         for (const Item& item : engine_.items(t.stack))
             if (item.kind() != Resume::object_group) return false;
+    }
     return true;
 }
 
 // Tokens below `node` of the vocabulary's trie, for threads_[begin, end): dense ones by their slices, the rest walked together.
-void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, bool questioned) {
+void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
     std::size_t sparse = begin;
     for (std::size_t i = begin; i < end; ++i) {
         if (!sliceable(threads_[i])) {
@@ -141,21 +173,16 @@ void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, 
     }
     for (std::size_t i = sparse; i < end; ++i) {
         const Thread t = threads_[i];
-        add_dense(node, t, questioned);
+        add_dense(node, t, keys);
     }
-    if (sparse > begin) walk(vocabulary_.trie(), node, begin, sparse, questioned);
+    if (sparse > begin) walk(vocabulary_.trie(), node, begin, sparse, keys);
 }
 
-void Masks::add_dense(std::uint32_t node, const Thread& t, bool questioned) {
+void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     auto slice = vocabulary_.slice(node, t.text ? t.lex : lexemes_.fold_lengths(t.lex, vocabulary_.longest_token()));
-    if (node != 0 && t.text && t.text != foreign_text) {
-        add_new_key(node, t, *slice);
-        return;
-    }
-    std::vector<std::uint32_t> taken, before;
     if (t.text && t.text != foreign_text) {
-        collect_taken(node, t, taken);
-        if (!taken.empty()) before = scratch_;
+        add_new_key(node, t, *slice, keys);
+        return;
     }
     if (!slice->bits.empty()) {
         if (!base_ && node == 0)
@@ -164,24 +191,22 @@ void Masks::add_dense(std::uint32_t node, const Thread& t, bool questioned) {
             whole_ = true;
         for (std::size_t w = 0; w < scratch_.size(); ++w) scratch_[w] |= slice->bits[w];
     }
-    for (std::uint32_t id : slice->stay) set(id, questioned);
+    for (std::uint32_t id : slice->stay) set(id, keys);
     if (slice->remainders.size() > 1 || !slice->exits.empty()) {
         StateId after = t.text ? engine_.after_unknown_key(t.stack) : engine_.after(t.stack);
         if (after != dead_state) {
             std::size_t begin = threads_.size();
             push_state(after);
             std::size_t end = threads_.size();
-            walk(slice->remainders, 0, begin, end, questioned);
-            for (std::uint32_t exit : slice->exits) walk(vocabulary_.trie(), exit, begin, end, questioned);
+            walk(slice->remainders, 0, begin, end, keys);
+            for (std::uint32_t exit : slice->exits) walk(vocabulary_.trie(), exit, begin, end, keys);
             threads_.resize(begin);
         }
     }
-    for (std::uint32_t id : taken)
-        if (!(before[id / 32] >> (id % 32) & 1)) scratch_[id / 32] &= ~(1u << (id % 32));
 }
 
 // A key that began inside the token: where the token also closes it, its whole text is known and judged.
-void Masks::add_new_key(std::uint32_t node, const Thread& t, const Slice& slice) {
+void Masks::add_new_key(std::uint32_t node, const Thread& t, const Slice& slice, std::uint32_t keys) {
     const Trie& trie = vocabulary_.trie();
     std::vector<std::uint32_t> fresh;  // closing tokens that no other thread has allowed
     for (const Slice::End& e : slice.ends)
@@ -211,14 +236,14 @@ void Masks::add_new_key(std::uint32_t node, const Thread& t, const Slice& slice)
             for (std::uint32_t d = 0; d < count; ++d) text = engine_.keep_text(text, decoded[d]);
             lex = lexemes_.step(lex, byte);
         }
-        keys_closed_.push_back(text);
         StateId after = engine_.after_key(t.stack, no_key, text + 1);
         if (after == dead_state) continue;
-        set_tokens(trie, n, true);
+        const std::uint32_t with = add_closed(keys, text);
+        set_tokens(trie, n, with);
         if (n.end == e.node + 1) continue;
         std::size_t begin = threads_.size();
         push_state(after);
-        walk(trie, e.node, begin, threads_.size(), true);
+        walk(trie, e.node, begin, threads_.size(), with);
         threads_.resize(begin);
     }
 }
@@ -228,7 +253,7 @@ void Masks::push_state(StateId state) {
         if (const Thread& t = engine_.thread(state, i); !t.is_token()) threads_.push_back(t);
 }
 
-bool Masks::step_thread(const Thread& t, std::uint8_t byte, bool& questioned) {
+bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys) {
     LexId lex = lexemes_.step(t.lex, byte);
     if (lex == dead_lex) return false;
     std::uint32_t text = t.text;
@@ -246,12 +271,19 @@ bool Masks::step_thread(const Thread& t, std::uint8_t byte, bool& questioned) {
         } else if (text == foreign_text) {
             push_state(engine_.after_unknown_key(t.stack));
         } else {
-            keys_closed_.push_back(text - 1);
-            questioned = true;
+            keys = add_closed(keys, text - 1);
             push_state(engine_.after_key(t.stack, key, text));
         }
     }
-    if (lexemes_.row(lex).live_bytes && (!text || text == foreign_text || engine_.tracked_live(lex, text - 1, t.stack))) threads_.push_back({lex, text, t.stack});
+    if (lexemes_.row(lex).live_bytes) {
+        if (text && text != foreign_text && lexemes_.remaining_language(lex) != Languages::anything) {
+            endings_.clear();
+            engine_.few_endings(lex, text - 1, endings_);
+            for (std::uint32_t e : endings_) keys = add_closed(keys, e);
+            if (!endings_.empty() && !engine_.tracked_live(lex, text - 1, t.stack)) return true;
+        }
+        threads_.push_back({lex, text, t.stack});
+    }
     return true;
 }
 
@@ -274,34 +306,34 @@ void Masks::tidy(std::size_t begin) {
 }
 
 // One child of a node: the threads that follow its byte are pushed, looked below, and dropped.
-void Masks::child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, bool questioned) {
+void Masks::child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
     const TrieNode& n = trie.nodes[node];
     const std::size_t mark = threads_.size();
     bool alive = false;
     for (std::size_t i = begin; i < end; ++i) {
         const Thread t = threads_[i];
-        alive |= step_thread(t, n.byte, questioned);
+        alive |= step_thread(t, n.byte, keys);
     }
     if (alive) {
         // A lexeme may end here and nothing follow it but the end of the text: the token is allowed all the same.
-        set_tokens(trie, n, questioned);
+        set_tokens(trie, n, keys);
         if (n.end != node + 1 && threads_.size() > mark) {
             tidy(mark);
             const std::size_t stop = threads_.size();
             if (stop - mark > walk_width) {
                 std::vector<Thread> many(threads_.begin() + static_cast<std::ptrdiff_t>(mark), threads_.end());
-                walk_states(trie, node, engine_.intern_threads(many, false), questioned);
+                walk_states(trie, node, engine_.intern_threads(many, false), keys);
             } else if (n.end - node > slice_nodes && &trie == &vocabulary_.trie()) {
-                add_threads(node, mark, stop, questioned);
+                add_threads(node, mark, stop, keys);
             } else {
-                walk(trie, node, mark, stop, questioned);
+                walk(trie, node, mark, stop, keys);
             }
         }
     }
     threads_.resize(mark);
 }
 
-void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, bool questioned) {
+void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
     if (node == 0 && &trie == &vocabulary_.trie()) {
         std::uint64_t live[4] = {0, 0, 0, 0};
         for (std::size_t i = begin; i < end; ++i) {
@@ -310,42 +342,29 @@ void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::s
         }
         for (std::uint32_t w = 0; w < 4; ++w)
             for (std::uint64_t bits = live[w]; bits; bits &= bits - 1)
-                if (std::uint32_t c = vocabulary_.root_child(static_cast<std::uint8_t>(w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))))) child(trie, c, begin, end, questioned);
+                if (std::uint32_t c = vocabulary_.root_child(static_cast<std::uint8_t>(w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))))) child(trie, c, begin, end, keys);
         return;
     }
     const std::uint32_t stop = trie.nodes[node].end;
-    for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) child(trie, c, begin, end, questioned);
+    for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) child(trie, c, begin, end, keys);
 }
 
 // ---- walking over interned states ------------------------------------------------------------------------------
 
-void Masks::walk_states(const Trie& trie, std::uint32_t node, StateId state, bool questioned) {
+void Masks::walk_states(const Trie& trie, std::uint32_t node, StateId state, std::uint32_t keys) {
     const std::uint32_t stop = trie.nodes[node].end;
     for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) {
         StateId to = engine_.step(state, trie.nodes[c].byte);
         if (to == dead_state) continue;
-        set_tokens(trie, trie.nodes[c], questioned);
-        if (trie.nodes[c].end != c + 1) walk_states(trie, c, to, questioned);
+        set_tokens(trie, trie.nodes[c], keys);
+        if (trie.nodes[c].end != c + 1) walk_states(trie, c, to, keys);
     }
 }
 
 // ---- keys already taken ----------------------------------------------------------------------------------------
 
-// Tokens that would close a key already taken.
-void Masks::collect_taken(std::uint32_t node, const Thread& t, std::vector<std::uint32_t>& out) {
-    const TextTrie& texts = engine_.texts();
-    const std::uint32_t here = t.text - 1;
-    if (texts.is_leaf(here) && !engine_.key_is_taken(t.stack, here)) return;
-    engine_.for_each_taken(t.stack, [&](std::uint32_t taken) {
-        if (!texts.starts_with(taken, here) || !engine_.key_is_taken(t.stack, taken)) return;
-        std::string rest;
-        for (std::uint32_t n = taken; n != here; n = texts.parent(n)) rest.push_back(static_cast<char>(texts.byte(n)));
-        std::reverse(rest.begin(), rest.end());
-        collect_along(node, t.lex, rest, 0, out);
-    });
-}
-
-void Masks::collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, std::vector<std::uint32_t>& out) {
+// Tokens that follow `text` from `at` on and then close the key.
+void Masks::collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, bool prefixes, std::vector<std::uint32_t>& out) {
     const Trie& trie = vocabulary_.trie();
     auto visit = [&](std::uint32_t c) {
         std::uint8_t byte = trie.nodes[c].byte;
@@ -361,7 +380,9 @@ void Masks::collect_along(std::uint32_t node, LexId lex, const std::string& text
         if (at + n > text.size()) return;
         for (std::uint32_t i = 0; i < n; ++i)
             if (static_cast<std::uint8_t>(text[at + i]) != decoded[i]) return;
-        collect_along(c, to, text, at + n, out);
+        if (prefixes)
+            for (std::uint32_t i = 0; i < trie.nodes[c].token_count; ++i) out.push_back(trie.tokens[trie.nodes[c].first_token + i]);
+        collect_along(c, to, text, at + n, prefixes, out);
     };
     if (node == 0) {  // only the raw byte, a backslash, or the closing quote can go on
         std::uint8_t first[3] = {'\\', '"', at < text.size() ? static_cast<std::uint8_t>(text[at]) : std::uint8_t{'"'}};

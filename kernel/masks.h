@@ -28,35 +28,36 @@ class Masks {
   private:
     struct Memo {
         std::shared_ptr<const Slice> base;   // its `bits` are copied first, where given
+        std::shared_ptr<const std::vector<std::uint32_t>> whole;  // or the full bitset
         std::vector<std::uint32_t> set;      // ids set on top
-        std::vector<std::uint32_t> cleared;  // ids of the base taken away
-        std::vector<std::uint32_t> whole;    // the full bitset, where the difference would be larger
-        // Keys that some tokens hold whole, and those tokens: allowed here as if the keys were new. A state in which one of the keys is
-        // taken has a mask of its own.
-        std::vector<std::uint32_t> keys_closed, questioned;
-        std::size_t bytes() const { return sizeof(Memo) + 4 * (set.capacity() + cleared.capacity() + whole.capacity() + questioned.capacity()); }
+        std::vector<std::uint32_t> cleared;  // ids taken away
+        // Tokens that close a key which began inside them, by key: allowed here as if every key were new.
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> questioned;  // text trie node, id; sorted
+        std::size_t bytes() const {
+            return sizeof(Memo) + 4 * (set.capacity() + cleared.capacity() + 2 * questioned.capacity()) + (whole.use_count() == 1 ? whole->capacity() * 4 : 0);
+        }
     };
     std::uint32_t memo_for(StateId state);
     std::uint32_t store(StateId state, Memo memo);
-    bool shares(StateId state, const Memo& memo) const;
+    void note(StateId state, std::uint32_t memo);
     void write(const Memo& memo, std::uint32_t* out) const;
     void compute(StateId state, Memo& memo);
-    void keep(Memo& memo);
+    void doubtful(StateId state, const Memo& memo, std::vector<std::uint32_t>& out);
+    const std::vector<std::uint32_t>& closing_tokens(LexId lex, std::uint32_t text);
 
-    void add_threads(std::uint32_t node, std::size_t begin, std::size_t end, bool questioned);
-    void add_dense(std::uint32_t node, const Thread& thread, bool questioned);
-    void add_new_key(std::uint32_t node, const Thread& thread, const Slice& slice);
-    void walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, bool questioned);
-    void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, bool questioned);
-    bool step_thread(const Thread& thread, std::uint8_t byte, bool& questioned);  // pushes what follows; false: nothing does
+    void add_threads(std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
+    void add_dense(std::uint32_t node, const Thread& thread, std::uint32_t keys);
+    void add_new_key(std::uint32_t node, const Thread& thread, const Slice& slice, std::uint32_t keys);
+    void walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
+    void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
+    bool step_thread(const Thread& thread, std::uint8_t byte, std::uint32_t& keys);  // pushes what follows; false: nothing does
     void push_state(StateId state);
     void tidy(std::size_t begin);
     bool sliceable(const Thread& thread);
 
-    void walk_states(const Trie& trie, std::uint32_t node, StateId state, bool questioned);
+    void walk_states(const Trie& trie, std::uint32_t node, StateId state, std::uint32_t keys);
 
-    void collect_taken(std::uint32_t node, const Thread& thread, std::vector<std::uint32_t>& out);
-    void collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, std::vector<std::uint32_t>& out);
+    void collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, bool prefixes, std::vector<std::uint32_t>& out);
     void set(std::uint32_t id) {
         std::uint32_t bit = 1u << (id % 32), &word = scratch_[id / 32];
         if (!(word & bit)) {
@@ -64,12 +65,17 @@ class Masks {
             added_.push_back(id);
         }
     }
-    void set(std::uint32_t id, bool questioned) {
+    // `keys`: what closed_ holds of the keys that the token has read on its way, or none.
+    void set(std::uint32_t id, std::uint32_t keys) {
         set(id);
-        if (questioned) questioned_.push_back(id);
+        for (; keys != TextTrie::none; keys = closed_[keys].second) questioned_.emplace_back(closed_[keys].first, id);
     }
-    void set_tokens(const Trie& trie, const TrieNode& n, bool questioned) {
-        for (std::uint32_t i = 0; i < n.token_count; ++i) set(trie.tokens[n.first_token + i], questioned);
+    std::uint32_t add_closed(std::uint32_t keys, std::uint32_t text) {
+        closed_.emplace_back(text, keys);
+        return static_cast<std::uint32_t>(closed_.size() - 1);
+    }
+    void set_tokens(const Trie& trie, const TrieNode& n, std::uint32_t keys) {
+        for (std::uint32_t i = 0; i < n.token_count; ++i) set(trie.tokens[n.first_token + i], keys);
     }
 
     Engine& engine_;
@@ -78,9 +84,13 @@ class Masks {
     std::vector<std::uint32_t> memo_of_state_;  // index + 1
     std::vector<Memo> memos_;
     std::size_t memo_bytes_ = 0;
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> closing_;  // lexeme state << 32 | text
 
     // of the mask being computed
-    std::vector<std::uint32_t> scratch_, added_, keys_closed_, questioned_;
+    std::vector<std::uint32_t> scratch_, added_;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> questioned_;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> closed_;  // text, and the entry before it on the path
+    std::vector<std::uint32_t> endings_;
     std::vector<Thread> threads_;
     std::shared_ptr<const Slice> base_;
     bool whole_ = false;

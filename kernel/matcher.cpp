@@ -20,14 +20,6 @@ void Matcher::fill(std::uint32_t* out) {
         constraint_->masks.fill(states_.back(), out);
 }
 
-StateId Matcher::walk(StateId s, std::string_view bytes) {
-    for (char b : bytes) {
-        s = constraint_->engine.step(s, static_cast<std::uint8_t>(b));
-        if (s == dead_state) break;
-    }
-    return s;
-}
-
 // The state after `token`, finished_state, or dead_state where it is not allowed.
 StateId Matcher::next_state(std::uint32_t token) {
     const Vocabulary& v = *constraint_->vocabulary;
@@ -39,7 +31,7 @@ StateId Matcher::next_state(std::uint32_t token) {
     StateId by_token = engine.step_token(s, token);
     const auto& text = v.text(token);
     if (!text) return by_token;
-    return engine.merge(walk(s, *text), by_token);
+    return engine.merge(engine.step(s, *text), by_token);
 }
 
 bool Matcher::allows(std::uint32_t token) {
@@ -58,7 +50,7 @@ bool Matcher::accept(std::uint32_t token) {
 bool Matcher::accept_bytes(std::string_view bytes) {
     Use use(*this);
     if (finished()) return false;
-    StateId s = walk(states_.back(), bytes);
+    StateId s = constraint_->engine.step(states_.back(), bytes);
     if (s == dead_state) return false;
     states_.push_back(s);
     return true;

@@ -69,7 +69,6 @@ class Matcher {
         Matcher& matcher_;
         std::unique_lock<std::mutex> lock_;
     };
-    StateId walk(StateId s, std::string_view bytes);
     StateId next_state(std::uint32_t token);
 
     std::shared_ptr<Constraint> constraint_;
