@@ -71,3 +71,18 @@ def test_ecma_and_python_agree_on_what_they_share(pattern: str) -> None:
     ecma, python = parse_ecma(pattern), parse_python(pattern, flags="a", search=True)
     for text in TEXTS:
         assert ecma.matches(text) == python.matches(text), (pattern, text)
+
+
+GUARDS = st.tuples(LOOK_AHEADS, st.sampled_from(["a", "ab", "  ", "a*b", "b$", "[^a]b|1", ""])).map(lambda pair: f"{pair[0]}{pair[1]})")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(["", "^", "^a?"]),
+    st.lists(GUARDS, min_size=1, max_size=2).map("".join),
+    st.sampled_from([".", "[ab]", "[^1]", "a"]),
+    st.sampled_from(["*", "+", "{9,}", "{0,10}", "{2,12}"]),
+    st.sampled_from(["$", ""]),
+)
+def test_loops_of_a_guarded_character(head: str, guards: str, character: str, count: str, tail: str) -> None:
+    check(f"{head}(?:{guards}{character}){count}{tail}", search=True)

@@ -46,7 +46,7 @@ __all__ = ["MAX_BOUND_DIGITS", "MAX_EXPONENT_DIGITS", "MAX_MANTISSA_FRACTION", "
 MAX_BOUND_DIGITS = 5_000
 """Digits a bound or step may have, written without exponent."""
 
-_OPEN: tuple[Fraction | None, bool] = (None, False)
+_TOO_LARGE = 10**MAX_BOUND_DIGITS
 
 
 @functools.cache
@@ -117,8 +117,7 @@ def _limit(value: Fraction | int | None, keyword: str) -> Fraction | None:
     if value is None:
         return None
     limit = Fraction(value)
-    allowed = 10**MAX_BOUND_DIGITS
-    if abs(limit.numerator) >= allowed or limit.denominator >= allowed:
+    if abs(limit.numerator) >= _TOO_LARGE or limit.denominator >= _TOO_LARGE:
         raise LimitError(f"{keyword} has more than {MAX_BOUND_DIGITS:,} digits", limit="number_digits", allowed=MAX_BOUND_DIGITS)
     rest = limit.denominator
     for prime in (2, 5):

@@ -19,6 +19,7 @@ _NOTHING = Language.nothing()
 _EMPTY = Language.empty()
 _ANYTHING = Language.anything()
 _ANY_CHARACTER = Language.char_class([(0, 0x10FFFF)])
+_SOME_CHARACTERS = Language.concat([_ANY_CHARACTER, _ANYTHING])
 _UNROLLED = 8  # a counted group with context inside is written out up to this many times
 
 
@@ -130,13 +131,28 @@ class _Continuation:
 
     def _repeat(self, tree: Repeat, rest: Language, at_start: bool | None) -> Language:
         if tree.high is None or tree.high > _UNROLLED:
-            raise _NeedsAutomaton
+            return self._tempered(tree, rest)
         later = _after(at_start, tree.body)
         result = rest
         for done in reversed(range(tree.high)):
             once = self.before(tree.body, result, at_start if done == 0 else later)
             result = Language.union([once, rest]) if done >= tree.low else once
         return result
+
+    def _tempered(self, tree: Repeat, rest: Language) -> Language:
+        """``(?:(?!B)C){m,n}`` up to the end of the text: C{m,n} of which no non-empty suffix breaks a look-ahead."""
+        parts = tree.body.parts if isinstance(tree.body, Sequence) else ()
+        looks = [part for part in parts[:-1] if isinstance(part, Look)]
+        if rest != _EMPTY or not looks or len(looks) != len(parts) - 1 or any(self.looks_back(look) for look in looks):
+            raise _NeedsAutomaton
+        character = self.plain(parts[-1])
+        if character is None or character.max_length() != 1 or character.min_length() != 1:
+            raise _NeedsAutomaton
+        texts = [character.repeat(tree.low, tree.high)]
+        for look in looks:
+            broken = self.before(look, _ANYTHING, False).complement()
+            texts.append(Language.concat([_ANYTHING, Language.intersection([broken, _SOME_CHARACTERS])]).complement())
+        return Language.intersection(texts)
 
     @staticmethod
     def _assertion(tree: Assertion, rest: Language, at_start: bool | None) -> Language:
