@@ -43,7 +43,8 @@ KEYWORDS: dict[str, int] = {
     **dict.fromkeys(("required", "minProperties", "maxProperties", "dependentRequired"), OBJECT),
     **dict.fromkeys(("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"), ARRAY),
     **dict.fromkeys(("contains", "minContains", "maxContains"), ARRAY),
-    **dict.fromkeys(("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"), APPLY),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"), APPLY),
+    "dependencies": APPLY | OBJECT,  # schemas, or lists of required names
     **dict.fromkeys(("$ref", "$dynamicRef", "$recursiveRef"), REF),
     **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), UNEVALUATED),
 }

@@ -426,7 +426,7 @@ class Normaliser:
             strings = None if positive is ANY_STRING else positive.complement()
         objects: tuple[Any, ...] = (ANY_OBJECT,)
         if types & TYPE_OBJECT:
-            objects = object_keywords.violations(self, site) if bits & (OBJECT | APPLY) else ()
+            objects = object_keywords.violations(self, site) if bits & OBJECT else ()
         arrays: tuple[Any, ...] = (ANY_ARRAY,)
         if types & TYPE_ARRAY:
             arrays = array_keywords.violations(self, site) if bits & ARRAY else ()

@@ -50,11 +50,15 @@ def _readable(kind: Any) -> Any:
         return kind
     import typing_extensions
 
-    required = typing_extensions.Required
-    optional = typing_extensions.NotRequired
+    # The class's own record of required keys is wrong where annotations are strings, so the qualifiers are read here.
     fields: dict[str, Any] = {}
-    for name, hint in typing.get_type_hints(kind).items():
-        fields[name] = (required if name in kind.__required_keys__ else optional)[_readable(hint)]
+    for name, hint in typing.get_type_hints(kind, include_extras=True).items():
+        required = kind.__total__
+        if typing.get_origin(hint) in (typing.Required, typing.NotRequired):
+            required = typing.get_origin(hint) is typing.Required
+            (hint,) = typing.get_args(hint)
+        qualifier = typing_extensions.Required if required else typing_extensions.NotRequired
+        fields[name] = qualifier[_readable(hint)]
     return typing_extensions.TypedDict(kind.__name__, fields)  # type: ignore[operator]
 
 
