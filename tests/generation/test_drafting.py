@@ -118,12 +118,14 @@ def test_costs_choose_the_length() -> None:
     assert dear.best_length([1.0, 1.0]) == 1  # two tokens for 1.9, against three for 2.9
 
 
-def test_lengths_never_tried_are_tried() -> None:
+def test_sizes_never_run_are_guessed_then_interpolated() -> None:
     assert ForwardCosts().best_length([0.9] * 4) == 4
     assert ForwardCosts().best_length([0.9, 0.9, 0.4]) == 2
-    known = measured({1: 1.0, 2: 9.0})
-    assert known.best_length([0.9]) == 0
-    assert known.best_length([0.9] * 7) == 7
+    one = measured({1: 1.0})
+    assert one.estimate(11) == 2.5 and one.best_length([0.9] * 4) == 4
+    two = measured({1: 1.0, 5: 3.0})
+    assert two.estimate(3) == 2.0 and two.estimate(20) == 10.5
+    assert two.best_length([0.4]) == 0 and two.best_length([0.9]) == 1
 
 
 def test_a_span_written_another_way_is_drafted_that_way_the_next_time() -> None:
@@ -150,5 +152,5 @@ def test_costs_forget_slowly() -> None:
     for _ in range(100):
         costs.record(1, 3.0)
     assert costs.estimate(1) == 3.0
-    costs.record(1000, 5.0)
-    assert costs.estimate(1000) is None and costs.estimate(40) is None
+    costs.record(1000, 5.0)  # a prompt, not a draft
+    assert costs.estimate(49) == 3.0 * (1 + 0.15 * 48)

@@ -16,16 +16,23 @@ if TYPE_CHECKING:
 __all__ = ["BudgetedMatcher", "fewest_tokens"]
 
 _UNBOUNDED = 1 << 60
+_SPARE_FACTOR = 2
+_SPARE = 64
+"""With this many times the estimated bytes and this many more tokens left, the estimate is believed."""
 
 
 class BudgetedMatcher:
     """A matcher that also refuses tokens after which the answer could not end in time.
 
-    A completion of n bytes needs at most n tokens wherever every byte of it is a token, so the cheap test is by bytes; only
-    where that fails is the shortest completion cut into tokens. ``_plan`` is a completion in tokens known to fit: whatever
-    is drawn, following the plan stays possible, so there is always a way out.
+    Tests, cheapest first, each only where the ones before do not decide:
 
-    The budget counts tokens of text: ending needs no token of its own.
+    1. the kernel's estimate of the bytes left; it is a lower bound, so it decides only with much room to spare,
+    2. the completion found earlier, if it still completes the text: inside a string it usually does,
+    3. the shortest completion from here, cut greedily into tokens,
+    4. the same cut into as few tokens as it can be.
+
+    ``_completion`` is a text known to complete the answer within the budget, or None where the estimate sufficed. Following
+    it stays possible whatever is drawn, so there is always a way out. The budget counts tokens of text: ending needs no token.
     """
 
     def __init__(self, matcher: Matcher, vocabulary: Vocabulary, remaining: int | None) -> None:
@@ -42,13 +49,11 @@ class BudgetedMatcher:
         self.matcher = matcher
         self._vocabulary = vocabulary
         self._remaining = remaining
-        self._plan: list[int] | None = None
-        self._missing: bytes | None = None
-        self._cuts: dict[int, list[int] | None] = {}
-        if remaining is not None and not self._fits(remaining):
-            plan = self._cut()
-            needed = f"{len(plan)} tokens" if plan is not None else f"{matcher.shortest_cost()} bytes"
-            raise RequestError(f"a budget of {remaining} tokens is too small: the shortest answer has {needed}; raise max_tokens")
+        self._completion: bytes | None = None
+        if remaining is not None and not self._fits(remaining, None):
+            raise RequestError(
+                f"a budget of {remaining} tokens is too small: the shortest answer has {self.least_tokens()} tokens; raise max_tokens"
+            )
 
     def accept(self, token_id: int) -> bool:
         """Take the token if the grammar allows it and the answer can still end in time."""
@@ -57,17 +62,16 @@ class BudgetedMatcher:
             return False
         if self._remaining is None or matcher.is_finished:
             return True
-        left = self._remaining - 1
-        plan = self._plan
-        if plan is not None and plan and plan[0] == token_id:
-            self._plan = plan[1:]
-        elif self._fits(left):
-            pass
-        else:
+        before = self._completion
+        expected = before
+        if before is not None:
+            data = self._vocabulary.token_bytes(token_id) or b""
+            expected = before[len(data) :] if before.startswith(data) else before
+        if not self._fits(self._remaining - 1, expected):
             matcher.rollback(1)
-            self._plan = plan
+            self._completion = before
             return False
-        self._remaining = left
+        self._remaining -= 1
         return True
 
     def fill_bitmask(self, mask: NDArray[np.int32], row: int = 0) -> None:
@@ -75,14 +79,14 @@ class BudgetedMatcher:
         self.matcher.fill_bitmask(mask, row)
 
     def way_out(self) -> int | None:
-        """The first token of a completion that fits."""
+        """The first token of a completion that fits, or an end token where the answer is complete."""
         if self._remaining is None:
             return None
-        if self._plan is None:
-            self._plan = self._cut()
-        if self._plan is None:
+        text = self.matcher.shortest_completion() if self._completion is None else self._completion
+        tokens = None if text is None else fewest_tokens(text, self._vocabulary)
+        if tokens is None:
             return None
-        return self._plan[0] if self._plan else self._vocabulary.eos_token_ids[0]
+        return tokens[0] if tokens else self._vocabulary.eos_token_ids[0]
 
     def spend(self, n_tokens: int) -> None:
         """Tokens were used elsewhere (on thinking)."""
@@ -91,37 +95,40 @@ class BudgetedMatcher:
 
     def least_tokens(self) -> int:
         """Tokens with which the answer can certainly be completed from here."""
-        plan = self._cut()
-        return self.matcher.shortest_cost() if plan is None else len(plan)
+        text = self.matcher.shortest_completion()
+        tokens = None if text is None else fewest_tokens(text, self._vocabulary)
+        return self.matcher.shortest_cost() if tokens is None else len(tokens)
 
-    def _fits(self, remaining: int) -> bool:
-        """Whether the matcher's state can be completed; where only the cut into tokens fits, that becomes the plan."""
-        if remaining < 0:
+    def _fits(self, remaining: int, expected: bytes | None) -> bool:
+        """Whether the matcher's state can be completed with ``remaining`` tokens. ``expected`` may be a completion."""
+        self._completion = None
+        estimate = self.matcher.shortest_cost()
+        if estimate < 0 or remaining < 0:
             return False
-        self._plan = None
-        if self.matcher.shortest_cost() <= remaining and self._is_single_bytes(self.matcher.shortest_completion()):
+        if remaining >= _SPARE_FACTOR * estimate + _SPARE:
             return True
-        plan = self._cut()
-        if plan is None or len(plan) > remaining:
-            return False
-        self._plan = plan
-        return True
+        if expected is not None and self._completes(expected) and self._token_count(expected, remaining) <= remaining:
+            self._completion = expected
+            return True
+        text = self.matcher.shortest_completion()
+        if text is None:  # not plain text (token terminals): each item is a token
+            return estimate <= remaining
+        if self._token_count(text, remaining) <= remaining:
+            self._completion = text
+            return True
+        return False
 
-    def _cut(self) -> list[int] | None:
-        """The shortest completion from the current state in few tokens; None where it is not plain text."""
-        state = self.matcher.state_id
-        if state not in self._cuts:
-            text = self.matcher.shortest_completion()
-            self._cuts[state] = None if text is None else fewest_tokens(text, self._vocabulary)
-        return self._cuts[state]
+    def _completes(self, text: bytes) -> bool:
+        ahead = self.matcher.fork()
+        return ahead.accept_bytes(text) and ahead.is_complete
 
-    def _is_single_bytes(self, text: bytes | None) -> bool:
-        """Every byte of the text is a token, so that it takes at most as many tokens as it has bytes."""
-        if text is None:
-            return False
-        if self._missing is None:
-            self._missing = bytes(byte for byte in range(256) if self._vocabulary.tokenize_greedy(bytes([byte])) is None)
-        return not self._missing or len(text.translate(None, self._missing)) == len(text)
+    def _token_count(self, text: bytes, enough: int) -> int:
+        """Tokens the text needs: exactly, or any number found quickly that is at most ``enough``."""
+        greedy = self._vocabulary.tokenize_greedy(text)
+        if greedy is not None and len(greedy) <= enough:
+            return len(greedy)
+        tokens = fewest_tokens(text, self._vocabulary)
+        return _UNBOUNDED if tokens is None else len(tokens)
 
 
 def fewest_tokens(text: bytes, vocabulary: Vocabulary) -> list[int] | None:

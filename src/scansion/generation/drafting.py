@@ -124,8 +124,18 @@ class Drafting:
             return [Draft(token, "grammar", False) for token in written[:limit]]
         token = span.forced_token()
         tokens = [token] if token is not None else self._forced.propose(whole_characters(forced), answer, limit + 1)
+        ends_span = len(tokens) <= limit
+        rest = forced
+        for index, token in enumerate(tokens):
+            # The tokenizer's split up to where a part begins that the model has written before, then the model's own.
+            rest = rest[len(self._token_bytes(token) or b"") :]
+            written = self._memory.recall(rest)
+            if written is not None and rest:
+                tokens = tokens[: index + 1] + written
+                ends_span = False
+                break
         drafts = [Draft(token, "grammar", False) for token in tokens[:limit]]
-        if drafts and len(tokens) <= limit:
+        if drafts and ends_span:
             drafts[-1] = drafts[-1]._replace(ends_span=True)
         return drafts
 

@@ -9,39 +9,45 @@ __all__ = ["ForwardCosts"]
 
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 49)
 """Passes are told apart by the smallest of these that holds them: drafts of neighbouring lengths teach each other."""
-_TRUSTED = 2
-"""Passes of a size before its time is believed; until then it is tried."""
+_GUESSED_SLOPE = 0.15
+"""What each further token is taken to add to a pass, as a share of a single-token pass, before any was measured. A hopeful
+guess: it makes the first drafts be sent, and they tell."""
 _FORGET = 1.02
 """A recorded best time grows by this factor per later pass of the same size, so that a slower machine is noticed."""
 
 
 class ForwardCosts:
-    """Seconds per forward pass by number of tokens in it.
+    """Seconds per forward pass by number of tokens in it; sizes that were not run are interpolated.
 
     Times are near-minimum rather than averages: a pass delayed by another process says nothing about the model.
     """
 
     def __init__(self) -> None:
         self._best: dict[int, float] = {}
-        self._count: dict[int, int] = {}
 
     def record(self, n_tokens: int, seconds: float) -> None:
         """Learn from a pass in which the logits of every token were wanted. Longer ones than drafts make are not kept."""
         size = _size(n_tokens)
         if size is None or seconds <= 0:
             return
-        # Put down as the time of a full pass of this size.
-        seconds *= size / n_tokens
+        seconds *= size / n_tokens  # put down as the time of a full pass of this size
         best = self._best.get(size)
         self._best[size] = seconds if best is None else min(seconds, best * _FORGET)
-        self._count[size] = self._count.get(size, 0) + 1
 
     def estimate(self, n_tokens: int) -> float | None:
-        """Seconds a pass over ``n_tokens`` would take; None where no such pass has been tried often enough."""
-        size = _size(n_tokens)
-        if size is None or self._count.get(size, 0) < _TRUSTED:
+        """Seconds a pass over ``n_tokens`` would take; None until a pass over a single token has been run."""
+        best = self._best
+        if 1 not in best:
             return None
-        return self._best[size] * n_tokens / size
+        if n_tokens in best:
+            return best[n_tokens]
+        sizes = sorted(best)
+        if len(sizes) == 1:
+            return best[1] * (1 + _GUESSED_SLOPE * (n_tokens - 1))
+        place = min(max(bisect_left(sizes, n_tokens), 1), len(sizes) - 1)  # beyond what was run, the last line goes on
+        low, high = sizes[place - 1], sizes[place]
+        slope = (best[high] - best[low]) / (high - low)
+        return max(best[low] + slope * (n_tokens - low), best[1])
 
     def best_length(self, chances: Sequence[float]) -> int:
         """How many of the drafted tokens to send, for the most expected tokens per second.
@@ -50,15 +56,11 @@ class ForwardCosts:
             chances: for each drafted token in order, the chance that it is accepted if all before it were.
 
         Returns:
-            0 to ``len(chances)``; all of them where passes of that length have not been tried yet and they are likelier
-            right than not.
+            0 to ``len(chances)``. While nothing is known of costs, all up to the first that is more likely wrong than right.
         """
         single = self.estimate(1)
-        if single is None or self.estimate(len(chances) + 1) is None:
-            for index, chance in enumerate(chances):
-                if chance < 0.5:
-                    return index
-            return len(chances)
+        if single is None:
+            return next((index for index, chance in enumerate(chances) if chance < 0.5), len(chances))
         best, best_rate = 0, 1.0 / single
         expected, reach = 1.0, 1.0
         for length, chance in enumerate(chances, start=1):
