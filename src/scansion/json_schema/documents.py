@@ -92,9 +92,16 @@ class Resource:
 
 
 class Site:
-    """One subschema at one place. ``index`` numbers the sites of a compilation; the other slots are memos of the stages."""
+    """One subschema at one place. ``index`` numbers the sites of a compilation.
 
-    __slots__ = ("bits", "depth", "index", "negative", "order", "pointer", "positive", "resource", "schema", "scope", "tracked")
+    The attributes with a value here are memos of the later stages: the kinds of keyword, the normal forms, the declared keys.
+    """
+
+    bits: int = -1
+    positive: Any = None
+    negative: Any = None
+    tracked: Any = None
+    order: Any = None
 
     def __init__(self, schema: Any, pointer: str, resource: Resource, scope: tuple[Resource, ...] | None, index: int, depth: int) -> None:
         self.schema = schema
@@ -103,11 +110,6 @@ class Site:
         self.scope = scope
         self.index = index
         self.depth = depth
-        self.bits = -1
-        self.positive: Any = None
-        self.negative: Any = None
-        self.tracked: Any = None
-        self.order: Any = None
 
     def wrong(self, message: str, construct: str | None = None, hint: str | None = None) -> GrammarError:
         """An error at this subschema."""
@@ -146,17 +148,21 @@ class Documents:
 
     def site(self, schema: Any, pointer: str, resource: Resource, scope: tuple[Resource, ...] | None, depth: int) -> Site:
         """The site of a subschema (an object or a boolean) at a pointer. Interned by identity of the JSON value."""
+        key: Any = id(schema)
+        if scope is None:
+            site = self._by_id.get(key)
+            if site is not None and site.resource is resource and site.schema is not True and site.schema is not False:
+                return site
         if isinstance(schema, dict) and ("$id" in schema or "id" in schema):
             resource = self._enter(schema, pointer, resource)
-        if scope is None:
-            site = self._by_id.get(id(schema))
-            if site is not None and site.resource is resource and schema is not True and schema is not False:
-                return site
-            key: Any = id(schema)
-        else:
+            if scope is None:
+                site = self._by_id.get(key)
+                if site is not None and site.resource is resource:
+                    return site
+        if scope is not None:
             if resource not in scope:
                 scope = (*scope, resource)
-            key = (id(schema), scope, pointer if schema is True or schema is False else None)
+            key = (key, scope, pointer if schema is True or schema is False else None)
             site = self._by_id.get(key)
             if site is not None:
                 return site

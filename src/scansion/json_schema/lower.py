@@ -14,12 +14,14 @@ from scansion.json_schema.feasible import Feasibility
 from scansion.json_schema.lower_arrays import array_spec
 from scansion.json_schema.lower_objects import object_spec
 from scansion.json_schema.normal_form import Normaliser
+from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING
 from scansion.json_schema.shapes import FALSE, NULL, TRUE, Expr, Shape
 from scansion.program import ProgramBuilder
 
 __all__ = ["MAX_RULES", "Lowering"]
 
 MAX_RULES = 200_000  # distinct value expressions of one schema
+_LITERALS = [[text for bit, text in ((NULL, "null"), (FALSE, "false"), (TRUE, "true")) if mask & bit] for mask in range(8)]
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -58,10 +60,10 @@ class Lowering:
         """
         root = self.rule(expr)
         queue = self._queue
-        norm = self.norm
+        shape = self.norm.shape
         while queue:
             rule, expr = queue.pop()
-            self._write(rule, expr, norm.shape(expr))
+            self._write(rule, expr, shape(expr))
         self.feasibility.settle(self, root)
         return root
 
@@ -108,17 +110,17 @@ class Lowering:
         builder = self.builder
         texts: list[str] = []
         if shape.literals:
-            texts += [text for bit, text in ((NULL, "null"), (FALSE, "false"), (TRUE, "true")) if shape.literals & bit]
+            texts += _LITERALS[shape.literals]
         numbers = shape.numbers
         if numbers is not None:
             texts += numbers.words
-            if numbers.language is not None and not numbers.language.is_nothing:
+            if numbers.language is not None and (numbers is ANY_NUMBER or not numbers.language.is_nothing):
                 nodes.append(builder.node(LEX, builder.lexeme(numbers.language, TEXT), 0, label))
         strings = shape.strings
         if strings is not None:
             if strings.words:
                 texts += map(_encode, strings.words)
-            if strings.language is not None and not strings.language.is_nothing:
+            if strings.language is not None and (strings is ANY_STRING or not strings.language.is_nothing):
                 nodes.append(builder.node(LEX, builder.lexeme(strings.language, JSON_STRING), 0, label))
         if texts:
             language = Language.literal(texts[0]) if len(texts) == 1 else Language.literals(texts)

@@ -89,11 +89,7 @@ class Normaliser:
         self._unions: dict[int, tuple[Expr, ...]] = {}
         self.exact = False
         self._plain: dict[str, Expr] = {}
-        if "type" not in options.lenient:
-            for name in TYPES:
-                site = documents.synthetic({"type": name}, documents.root, "")
-                site.bits = TYPE
-                self._plain[name] = (2 * site.index,)
+        self._share_plain = "type" not in options.lenient
 
     # Expressions
 
@@ -115,14 +111,22 @@ class Normaliser:
             return ()
         if bits == TYPE:
             name = schema["type"]
-            if type(name) is str and name in self._plain:
-                return self._plain[name]
+            if type(name) is str and name in TYPES and self._share_plain:
+                expr = self._plain.get(name)
+                return expr if expr is not None else self._plain_type(name)
         found = self.documents.site(schema, site.pointer + suffix, site.resource, site.scope, site.depth + 1)
         if found.schema is schema:
             found.bits = bits
             if bits == REF and "$ref" in schema:
                 return self.expr_of(self.documents.resolve(found, schema["$ref"]))
         return (2 * found.index,)
+
+    def _plain_type(self, name: str) -> Expr:
+        """The expression that all schemas which only name a type share."""
+        site = self.documents.synthetic({"type": name}, self.documents.root, "")
+        site.bits = TYPE
+        expr = self._plain[name] = (2 * site.index,)
+        return expr
 
     def expr_of(self, site: Site) -> Expr:
         """The expression that is one site."""
@@ -151,9 +155,13 @@ class Normaliser:
 
     def shape(self, expr: Expr) -> Shape:
         """The normal form of an expression."""
+        sites = self.documents.sites
+        if expr and len(expr) == 1:
+            atom = expr[0]
+            site = sites[atom >> 1]
+            return self.negative(site) if atom & 1 else self.positive(site)
         shape = self._shapes.get(expr)
         if shape is None:
-            sites = self.documents.sites
             shape = ANY
             for atom in expr:
                 site = sites[atom >> 1]

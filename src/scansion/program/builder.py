@@ -8,6 +8,7 @@ learns which values are impossible only when all of them are written.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from scansion._kernel import ALT, CALL, FAIL, LEX, REPEAT, RET, TEXT, Language
@@ -18,6 +19,21 @@ from scansion.program.whitespace import WHITESPACE_POLICIES, around_root, punctu
 __all__ = ["MAX_NODES", "ProgramBuilder"]
 
 MAX_NODES = 8_000_000  # a program of this size takes about 400 MB; real ones have thousands
+
+
+@lru_cache(maxsize=None)
+def _punctuation_lexemes(policy: str) -> tuple[list[tuple[Language, int]], dict[tuple[Language, int], int], list[int]]:
+    """The lexemes every program of a policy begins with: the list, its index, and the nine punctuation indices."""
+    lexemes: list[tuple[Language, int]] = []
+    index: dict[tuple[Language, int], int] = {}
+    marks = []
+    for language in punctuation(policy):
+        key = (language, TEXT)
+        if key not in index:
+            index[key] = len(lexemes)
+            lexemes.append(key)
+        marks.append(index[key])
+    return lexemes, index, marks
 
 
 class ProgramBuilder:
@@ -53,15 +69,16 @@ class ProgramBuilder:
         self.ret = 0
         self.fail = 1
         self._targets: list[int] = []
-        self._lexemes: list[tuple[Language, int]] = []
-        self._lexeme_ids: dict[tuple[Language, int], int] = {}
+        lexemes, lexeme_ids, marks = _punctuation_lexemes(whitespace)
+        self._lexemes: list[tuple[Language, int]] = lexemes.copy()
+        self._lexeme_ids: dict[tuple[Language, int], int] = lexeme_ids.copy()
+        self._punctuation = marks
         self._conditions: list[tuple[int, int, int]] = []
         self._condition_ids: dict[tuple[int, int, int], int] = {}
         self._token_sets: list[list[tuple[int, int]]] = []
         self._token_set_ids: dict[tuple[tuple[int, int], ...], int] = {}
         self._labels: list[str] = []
         self._label_ids: dict[str, int] = {}
-        self._punctuation = [self.lexeme(language, TEXT) for language in punctuation(whitespace)]
 
     def lexeme(self, language: Language, encoding: int) -> int:
         """Index of a lexeme; the same language and encoding give the same index."""
