@@ -166,17 +166,25 @@ class Grammar:
         object.__setattr__(self, "_compiled", (vocabulary, constraint))
         return constraint
 
-    def to_gbnf(self) -> str:
-        """The grammar as GBNF for other engines: exact, or an ``UnsupportedError`` that names what GBNF cannot say."""
+    def to_gbnf(self, *, repeated_keys: bool = False) -> str:
+        """The grammar in GBNF: exact, or an ``UnsupportedError`` that names what GBNF cannot say.
+
+        Args:
+            repeated_keys: let object keys that are not declared repeat, which no context-free grammar can forbid.
+        """
         from scansion.languages.to_gbnf import to_gbnf
 
-        return to_gbnf(self.program)
+        return to_gbnf(self.program, repeated_keys=repeated_keys)
 
-    def to_lark(self) -> str:
-        """The grammar in Lark syntax: exact, or an ``UnsupportedError`` that names what it cannot say."""
+    def to_lark(self, *, repeated_keys: bool = False) -> str:
+        """The grammar in Lark: exact, or an ``UnsupportedError`` that names what Lark cannot say.
+
+        Args:
+            repeated_keys: let object keys that are not declared repeat, which no context-free grammar can forbid.
+        """
         from scansion.languages.to_lark import to_lark
 
-        return to_lark(self.program)
+        return to_lark(self.program, repeated_keys=repeated_keys)
 
     # Value
 

@@ -199,7 +199,17 @@ class _Object:
             for event in events:
                 residual = self.containers.restrict(residual, event, True)
             if residual != 0:
-                out.append(seq([*self.before(state), self.key(name), self.containers.mark(_COLON), expression, self.state(self.grown(following, residual))]))
+                out.append(
+                    seq(
+                        [
+                            *self.before(state),
+                            self.key(name),
+                            self.containers.mark(_COLON),
+                            expression,
+                            self.state(self.grown(following, residual)),
+                        ]
+                    )
+                )
         return out
 
     def group_ways(self, state: _ObjectState) -> list[Expression]:
@@ -214,7 +224,9 @@ class _Object:
                 for event in events:
                     residual = self.containers.restrict(residual, event, True)
                 if residual != 0:
-                    out.append(seq([*self.before(state), key, self.containers.mark(_COLON), expression, self.state(self.grown(state, residual))]))
+                    out.append(
+                        seq([*self.before(state), key, self.containers.mark(_COLON), expression, self.state(self.grown(state, residual))])
+                    )
         return out
 
     def may_grow(self, state: _ObjectState) -> bool:
@@ -320,5 +332,3 @@ class _Array:
 def _short(pointer: str) -> str:
     name = readable_name(pointer) if pointer else ""
     return "" if name in ("", "value") else f"{name}-"
-
-

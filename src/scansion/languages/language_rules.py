@@ -39,7 +39,7 @@ class LanguageRules:
     Args:
         bodies: where rules for automaton states go.
         fresh: makes an unused rule name from a hint.
-        one_expression: never write rules; a language with more than a few dozen states is then a ``LimitError``.
+        one_expression: write rules only for automata of more than a few dozen states.
     """
 
     def __init__(self, bodies: dict[str, Expression], fresh: Callable[[str], str], *, one_expression: bool = False) -> None:
@@ -82,13 +82,7 @@ class LanguageRules:
 
     def _from_automaton(self, language: Language, leaf: Callable[[Ranges], Expression], hint: str) -> Expression:
         edges, accepting = _minimised(*_automaton(language))
-        if self.one_expression:
-            if len(edges) > _MAX_ELIMINATED:
-                raise LimitError(
-                    f"a language of {len(edges)} states is too large to write as one expression; the limit is {_MAX_ELIMINATED}",
-                    limit="automaton_states",
-                    allowed=_MAX_ELIMINATED,
-                )
+        if self.one_expression and len(edges) <= _MAX_ELIMINATED:
             return _eliminated(edges, accepting, leaf)
         # A state where a word ends and nothing more may come needs no rule.
         names = [self.fresh(hint) if edges[state] or state == 0 else "" for state in range(len(edges))]

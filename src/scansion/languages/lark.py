@@ -210,7 +210,7 @@ class _Compiler:
         return Terminal(self.terminals.language(tree))
 
     def alternatives(self, tree: Alternatives, own: int | None) -> Expression:
-        if own is None and all(isinstance(part, String) and part.text and not part.ignore_case for part, _ in tree.parts):
+        if all(isinstance(part, String) and part.text and not part.ignore_case and condition is None for part, condition in tree.parts):
             return Terminal(self.terminals.union(tree))  # a list of words: one terminal says the same
         ways: list[Expression] = []
         for part, condition in tree.parts:

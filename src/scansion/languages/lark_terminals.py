@@ -27,8 +27,9 @@ from scansion.languages.lark_syntax import (
 from scansion.languages.regex import parse_python
 from scansion.languages.source import Source
 
-__all__ = ["Terminals", "shortest_matches", "substrings"]
+__all__ = ["MAX_TERMINAL_SIZE", "Terminals", "shortest_matches", "substrings"]
 
+MAX_TERMINAL_SIZE = 200_000  # characters and operators of a terminal, with the terminals it names written out
 _MAX_CHAIN = 150  # terminals that name each other, one inside the other
 _MAX_CHUNKS = 20_000
 _REGEX_SPECIAL = frozenset("\\.^$*+?{}[]()|#&-~/ \t\n\r\f\v")
@@ -44,6 +45,7 @@ class Terminals:
         self.known: dict[str, Language] = {}
         self.patterns: dict[tuple[str, str], Language] = {}
         self.open: list[str] = []
+        self.sizes: dict[str, int] = {}
 
     def named(self, name: str, offset: int) -> Language:
         """The language of a terminal.
@@ -64,6 +66,14 @@ class Terminals:
             self.open.append(name)
             language = self.language(definition.body)
             self.open.pop()
+            self.sizes[name] = self.size(definition.body)
+            if self.sizes[name] > MAX_TERMINAL_SIZE:
+                raise self.source.limit(
+                    definition.offset,
+                    f"the terminal {name} is too large when the terminals it names are written out",
+                    limit="terminal_size",
+                    allowed=MAX_TERMINAL_SIZE,
+                )
         else:
             language = self.imported(name, offset)
         self.known[name] = language
@@ -128,6 +138,18 @@ class Terminals:
                 tree.offset, f"the token {tree.text} stands inside a terminal", construct=tree.text, hint="put it in a rule"
             )
         raise self.source.error(tree.offset, "this cannot stand inside a terminal", construct="terminal", hint="put it in a rule")
+
+    def size(self, tree: Tree) -> int:
+        """About how much there is to a tree, terminals it names written out."""
+        if isinstance(tree, Name):
+            return self.sizes.get(tree.name, 1)
+        if isinstance(tree, (Sequence, Both)):
+            return sum(map(self.size, tree.parts))
+        if isinstance(tree, Alternatives):
+            return sum(self.size(part) for part, _ in tree.parts)
+        if isinstance(tree, (Repeated, Not)):
+            return 1 + self.size(tree.body)
+        return len(tree.text) if isinstance(tree, String) else len(tree.pattern) if isinstance(tree, Pattern) else 1
 
     def union(self, tree: Alternatives) -> Language:
         literals = [part.text for part, _ in tree.parts if isinstance(part, String) and not part.ignore_case]

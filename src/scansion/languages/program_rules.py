@@ -27,7 +27,7 @@ def rules_of_program(program: ProgramData, *, one_expression: bool = False, repe
 
     Args:
         program: what to write.
-        one_expression: write each lexeme without rules (for languages that have terminals).
+        one_expression: write lexemes without rules as far as they are small (for languages that have terminals).
         repeated_keys: let additional keys of an object repeat, which no context-free grammar can forbid.
 
     Raises:

@@ -108,7 +108,12 @@ class _Writer:
         low, high = node.low, node.high
         body = node.body
         heavy = max(low, high or 0)
-        if heavy > 1 and not isinstance(body, (Call, Tokens)) and not (isinstance(body, Text) and class_ranges(body.language)) and heavy > _MAX_WEIGHT:
+        if (
+            heavy > 1
+            and not isinstance(body, (Call, Tokens))
+            and not (isinstance(body, Text) and class_ranges(body.language))
+            and heavy > _MAX_WEIGHT
+        ):
             body = self.block(body)
         if heavy > _BLOCK:
             return self.expression(self.in_blocks(body, low, high), place)

@@ -1,0 +1,210 @@
+"""Lark: what grammars match, and where errors point. The verdicts were checked against llguidance 1.9.1 where it has one."""
+
+from __future__ import annotations
+
+import pytest
+
+from scansion import Grammar, GrammarError, LimitError, UnsupportedError, Vocabulary
+from scansion.languages.lark import parse_lark
+from tests.languages.texts import BYTES, check_texts, is_prefix, is_text
+
+CASES = {
+    "strings": ('start: "a" "b"i "\\u0041\\x42\\n\\"\\/"', ['abAB\n"/', 'aBAB\n"/'], ["ab", "AbAB"]),
+    "regexes": ("start: /[a-c]+\\/x/ /y/i /p.q/s /r s/x", ["ab/xYp\nqrs"], ["/xyp q", "ab/xypqr s"]),
+    "ranges of characters": ('start: "a".."c" "0".."9"', ["b7"], ["d7", "b"]),
+    "maybe": ('start: ["a"] "b" ["c" | "d"]', ["b", "abc", "bd"], ["a", "bcd"]),
+    "operators": ('start: "a"? "b"* "c"+', ["c", "abbcc"], ["a", "b", "aac"]),
+    "counted": ('start: "a"~2 "b"~1..3 "c"{2} "d"{,2} "e"{1,}', ["aabcce", "aabbbccddee"], ["abcce", "aabccc", "aabccddde"]),
+    "aliases, priorities and marks": ('?start: a\n!a.2: "x" -> foo\n | "y" -> bar\n_b: "z"', ["x", "y"], ["z"]),
+    "comments": ('start: "a" // one\n# two\n  | "b" # three\n', ["a", "b"], []),
+    "terminals": ("start: NAME\nNAME: LETTER+ DIGIT?\nLETTER: /[a-z]/\nDIGIT: /[0-9]/", ["ab1", "x"], ["1", "a12"]),
+    "both and not": ('start: X\nX: /[a-z]{2,3}/ & ~/.*b.*/ | "1"', ["ac", "xyz", "1"], ["ab", "a", "abcd"]),
+    "not binds tightest": ('start: X\nX: ~"a"+ & /[ab]*/', ["", "b", "aa", "ab"], ["a"]),
+    "every split counts": ("start: A B\nA: /a+/\nB: /ab/", ["aab", "aaab"], ["ab", "aa"]),
+    "no longest match": ('start: /[a-z]+/ "x"', ["abx", "xx"], ["x", "ab"]),
+    "ignore": ('start: "a" "b"\n%ignore " "', ["ab", "a b", "a   b"], [" ab", "ab "]),
+    "ignore where it may go on": ('start: (x | y)+\nx: "x"\ny: "y"\n%ignore " "', ["x y", "x ", "xy x "], [" x"]),
+    "ignore after an optional part": ('start: x? "b"\nx: "x"\n%ignore " "', ["x b", "b"], [" b"]),
+    "nothing ignored inside a terminal": ("start: NAME\nNAME: LETTER+\nLETTER: /[a-c]/\n%ignore / /", ["abc"], ["a b"]),
+    "ignored comments": ('start: "a" "b" "c"\n%ignore / +/\n%ignore /#[^\\n]*\\n/', ["a #x\n b c"], ["a#bc"]),
+    "ignore first": ('%llguidance {"allow_initial_skip": true}\nstart: "b"\n%ignore " "', ["b", "  b"], ["b "]),
+    "ignore once": ('%llguidance {"skip_repetition": "once"}\nstart: "b" "c"\n%ignore / {1,2}/', ["bc", "b  c"], ["b   c"]),
+    "left recursion": ('start: e\ne: e "+" t | t\nt: t "*" f | f\nf: "(" e ")" | /[0-9]+/', ["1", "1+2*(3+4)"], ["+1", "(1"]),
+    "common": (
+        "%import common.INT\n%import common (WS, CNAME)\n%import common.NUMBER -> N\nstart: INT WS CNAME WS N",
+        ["12 _a1\t.5e3"],
+        ["a"],
+    ),
+    "escaped strings": ("%import common.ESCAPED_STRING\nstart: ESCAPED_STRING", ['"a\\"b"', '""', '"\\\\"'], ['"a', '"\\"']),
+    "comments of C": ('%import common.C_COMMENT\nstart: C_COMMENT "x"', ["/* a */x", "/* * / */x"], ["/* a */x*/x"]),
+    "lazy": ('start: x "y"\nx[lazy]: /[0-9]+/', ["1y"], ["12y"]),
+    "suffix": ('start: x "b"\nx[suffix="<end>"]: /.*/', ["foo<end>b", "<end>b"], ["foob", "foo<end>x<end>b"]),
+    "stop": ("start: x\nx[stop=/x+/]: /a*/", ["aax", "x"], ["aaxx", "aa"]),
+    "capture": ('start: x y\nx[capture]: /a/\ny[capture="why", temperature=0.5]: "b"', ["ab"], ["a"]),
+    "substring of chunks": (
+        'start: %regex {"substring_chunks": ["abc", "de", "fg"]}',
+        ["", "de", "abcde", "defg", "abcdefg"],
+        ["ab", "abcfg"],
+    ),
+    "substring of words": ('start: %regex {"substring_words": "foo bar. baz"}', ["", "foo bar.", " bar", ". "], ["foo b", "oo"]),
+    "substring of characters": ('start: %regex {"substring_chars": "abcb"}', ["bc", "cb", "b"], ["ac", "bb"]),
+    "free text between calls": (
+        'start: (head "=a>" /[0-9]+/ "</f>")* text\nhead[lazy]: TEXT "<f"\nTEXT: /(.|\\n)*/\ntext: TEXT',
+        ["hello", "<f=a>12</f>", "x<f=a>1</f>y<f=a>2</f>z"],
+        [],
+    ),
+    "permutations": (
+        'start: perm::0x0\nperm::_: "" %if is_ones([0:3])\n'
+        ' | "a" perm::set_bit(0) %if bit_clear(0)\n | "b" perm::set_bit(1) %if bit_clear(1)\n | "c" perm::set_bit(2) %if bit_clear(2)',
+        ["abc", "cab", "bca"],
+        ["ab", "aab", "abca", ""],
+    ),
+    "counting": (
+        'start: aa::0\naa::_: "b" aa::incr(_) %if lt(_, 3)\n | bb::_\nbb::_: "a" bb::incr(_) %if lt(_, 3)\n | ""',
+        ["", "bbb", "bba", "aaa"],
+        ["bbba", "ab"],
+    ),
+    "conditions": (
+        'start: p::0b01\np::_: "a" p::bit_or(2) %if and(bit_set(0), not(bit_set(1)))\n | "b" %if or(eq([0:2], 3), bit_count_gt(_, 5))',
+        ["ab"],
+        ["b", "aab", "a"],
+    ),
+    "json": (
+        'start: "x" %json {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]} "y"',
+        ['x{"a":1}y', 'x{ "a" : 1 }y'],
+        ["x{}y", 'x{"a":1} y'],
+    ),
+    "words": ('start: w+\nw: "if" | "else" | "iffy"', ["ifelse", "iffyif"], ["i", "ifx"]),
+    "empty string": ('start: "a" ("" | "b")', ["a", "ab"], ["b"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_grammar_matches_what_it_says(name: str) -> None:
+    text, accepted, rejected = CASES[name]
+    check_texts(Grammar.from_lark(text), accepted, rejected)
+
+
+ERRORS = {
+    "no start": ('begin: "a"', GrammarError, 1, "`start`"),
+    "undefined rule": ('start: "a"\n  | missing', GrammarError, 2, "missing"),
+    "undefined terminal": ("start: MISSING", GrammarError, 1, "MISSING"),
+    "defined twice": ('start: "a"\nstart: "b"', GrammarError, 2, "defined twice"),
+    "circular terminals": ("start: A\nA: B\nB: A", GrammarError, 3, "A -> B -> A"),
+    "rule in a terminal": ('start: A\nA: b\nb: "x"', GrammarError, 2, "the rule b"),
+    "single quotes": ("start: 'a'", GrammarError, 1, "double quotes"),
+    "bad escape": ('start: "\\d"', GrammarError, 1, "no escape"),
+    "bad regex": ("start: /a(b/", GrammarError, 1, ""),
+    "back-reference": ("start: /(a)\\1/", UnsupportedError, 1, ""),
+    "regex flag": ("start: /a/l", UnsupportedError, 1, "flag"),
+    "and of rules": ('start: "a" & "b"', GrammarError, 1, "&"),
+    "token in a terminal": ("start: X\nX: <[1]>", GrammarError, 2, "terminal"),
+    "bad token set": ("start: <[^*]>", GrammarError, 1, "set of tokens"),
+    "declare": ('%declare X\nstart: "a"', UnsupportedError, 1, "%declare"),
+    "templates": ('start: a{"x"}\na{x}: x', UnsupportedError, 1, "template"),
+    "unknown import": ("%import foo.INT\nstart: INT", UnsupportedError, 1, "foo.INT"),
+    "unknown common terminal": ("%import common.NOPE\nstart: NOPE", GrammarError, 1, "common.NOPE"),
+    "unknown option": ('%llguidance {"lark": 1}\nstart: "a"', UnsupportedError, 1, "lark"),
+    "max_tokens": ("start: a\na[max_tokens=3]: /x*/", UnsupportedError, 2, "max_tokens"),
+    "unknown attribute": ("start: a\na[greedy]: /x*/", GrammarError, 2, "lazy"),
+    "attribute on a terminal": ("start: A\nA[lazy]: /x*/", GrammarError, 2, "terminals take no attributes"),
+    "unknown grammar": ("start: @other", GrammarError, 1, "@other"),
+    "parameter missing": ('start: p\np::_: "a"', GrammarError, 1, "takes a parameter"),
+    "condition without parameter": ('start: "a" %if bit_set(1)\n | "b"', GrammarError, 1, "no parameter"),
+    "unknown condition": ('start: p::0\np::_: "a" %if odd(1)', GrammarError, 2, "odd"),
+    "broken JSON": ('start: %json {"type": }', GrammarError, 1, "JSON"),
+    "bounds the wrong way round": ('start: "a"{3,1}', GrammarError, 1, "at most 1"),
+    "mixed case": ('start: Foo\nFoo: "a"', GrammarError, 1, "mixes cases"),
+    "unclosed group": ('start: ("a" "b"', GrammarError, 1, "close the group"),
+    "nothing to repeat": ("start: * ", GrammarError, 1, "found '*'"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_error_names_the_line_and_the_cause(name: str) -> None:
+    text, kind, line, words = ERRORS[name]
+    with pytest.raises(GrammarError) as caught:
+        Grammar.from_lark(text)
+    assert type(caught.value) is kind
+    assert caught.value.line == line
+    assert words in str(caught.value)
+    assert "^" in str(caught.value)
+
+
+def test_deep_groups_meet_a_limit() -> None:
+    with pytest.raises(LimitError) as caught:
+        Grammar.from_lark("start: " + "(" * 10_000 + '"a"' + ")" * 10_000)
+    assert caught.value.limit == "depth"
+
+
+def test_terminals_that_double_meet_a_limit() -> None:
+    text = "start: A0\n" + "\n".join(f"A{i}: A{i + 1} A{i + 1}" for i in range(60)) + '\nA60: "x"'
+    with pytest.raises(LimitError) as caught:
+        Grammar.from_lark(text)
+    assert caught.value.limit == "terminal_size"
+
+
+def test_too_many_values_of_a_parameter_meet_a_limit() -> None:
+    ways = "".join(f' | "{chr(97 + bit)}" p::set_bit({bit}) %if bit_clear({bit})\n' for bit in range(24))
+    with pytest.raises(LimitError, match="different values"):
+        Grammar.from_lark(f'start: p::0\np::_: "" %if is_ones([0:24])\n{ways}')
+
+
+def test_grammars_refer_to_each_other() -> None:
+    rules = parse_lark('start: "<" @inner ">" @inner', grammars={"inner": 'start: "a" "b"\n%ignore " "'})
+    from scansion.grammar.lower import lower
+
+    check_texts(Grammar("lark", lower(rules)), ["<ab>a b", "<a  b>ab"], ["< ab>ab", "<ab>ab "])
+
+
+def test_tokens_by_id_range_name_and_negation() -> None:
+    vocabulary = Vocabulary([b"a", b"b", b"ab", None, None, None], eos_token_ids=[5], special_tokens={"<s>": 3, "<e>": 4})
+
+    def allowed(text: str, *tokens: int) -> set[int]:
+        matcher = Grammar.from_lark(text).compile(vocabulary).matcher()
+        assert all(matcher.accept(token) for token in tokens)
+        return {token for token in range(vocabulary.size) if matcher.allows(token)}
+
+    assert allowed("start: <s> <[1-2,4]>") == {3}
+    assert allowed("start: <s> <[1-2,4]>", 3) == {1, 2, 4}
+    assert allowed("start: <[^0,3]>") == {1, 2, 4}
+    assert allowed("start: <[*]>") == {0, 1, 2, 3, 4}
+    assert allowed('start: "a" <e>', 0) == {4}
+    with pytest.raises(GrammarError, match="no token <nope>"):
+        Grammar.from_lark("start: <nope>").compile(vocabulary)
+
+
+def test_text_of_a_special_token_is_not_the_token() -> None:
+    vocabulary = Vocabulary([*(bytes([value]) for value in range(256)), None, None], eos_token_ids=[257], special_tokens={"<s>": 256})
+    matcher = Grammar.from_lark('start: "<s>"').compile(vocabulary).matcher()
+    assert not matcher.accept(256)
+    assert all(matcher.accept(byte) for byte in b"<s>")
+
+
+def test_a_large_grammar_of_a_language() -> None:
+    grammar = Grammar.from_lark(
+        r"""
+        start: statement*
+        ?statement: "let" NAME "=" expr ";" -> let
+                  | "if" "(" expr ")" block ["else" block]
+                  | "while" "(" expr ")" block
+                  | "return" [expr] ";"
+                  | expr ";"
+        block: "{" statement* "}"
+        ?expr: sum (("==" | "<" | ">") sum)?
+        ?sum: sum ("+" | "-") product | product
+        ?product: product ("*" | "/") atom | atom
+        ?atom: NUMBER | STRING | NAME | call | "(" expr ")" | "-" atom
+        call: NAME "(" [expr ("," expr)*] ")"
+        NAME: /[a-zA-Z_]\w*/
+        STRING: /"(\\.|[^"\\])*"/
+        %import common.NUMBER
+        %import common.WS
+        %ignore WS
+        %ignore /\/\/[^\n]*/
+        """
+    )
+    program = 'let x = 1.5e3 * (y + f(2, "a\\"b")); // sum\nif (x < 3) { return -x; } else { while (x) { x; } }\n'
+    assert is_text(grammar, program)
+    assert is_text(grammar, "") and not is_text(grammar, "let = 3;") and not is_text(grammar, "return 1")
+    assert grammar.compile(BYTES) is grammar.compile(BYTES)
