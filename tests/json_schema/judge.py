@@ -6,8 +6,9 @@ import json
 from functools import lru_cache
 from typing import Any
 
-import scansion
 from tests.oracles.program_recogniser import accepts
+
+import scansion
 
 __all__ = ["byte_vocabulary", "instances", "takes"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.json_schema.judge import instances
 
 RED = {"const": "red"}
@@ -12,7 +11,7 @@ CLOSED = {"additionalProperties": False}
 CASES = {
     "anything": ({}, [None, True, 0, -1.5, "", [], {"a": [{}]}], []),
     "true": (True, [1, {}], []),
-    "type string": ({"type": "string"}, ["", "a\n\u20ac\U0001f600\"\\"], [1, None, [], {}]),
+    "type string": ({"type": "string"}, ["", 'a\n\u20ac\U0001f600"\\'], [1, None, [], {}]),
     "type integer": ({"type": "integer"}, [0, -12, 10**30], [1.5, "1", True]),
     "type number": ({"type": "number"}, [0, -1.25, 1e300, 1e-7], ["1", None]),
     "type boolean": ({"type": "boolean"}, [True, False], [0, "true", None]),
@@ -48,11 +47,27 @@ CASES = {
         [{"ab": 3, "ac": 0}],
         [{"ab": 1}, {"ab": 2.5}, {"b": 1}],
     ),
-    "property names": ({"propertyNames": {"maxLength": 2}, "additionalProperties": {"type": "integer"}}, [{"ab": 1}], [{"abc": 1}, {"a": "x"}]),
+    "property names": (
+        {"propertyNames": {"maxLength": 2}, "additionalProperties": {"type": "integer"}},
+        [{"ab": 1}],
+        [{"abc": 1}, {"a": "x"}],
+    ),
     "property counts": ({"minProperties": 1, "maxProperties": 2}, [{"a": 1}, {"a": 1, "b": 2}, 3], [{}, {"a": 1, "b": 2, "c": 3}]),
-    "few keys by pattern": ({"patternProperties": {"^[ab]$": {}}, **CLOSED, "minProperties": 2}, [{"b": 0, "a": 0}], [{"a": 0}, {"a": 0, "c": 0}]),
-    "dependentRequired": ({"dependentRequired": {"a": ["b"]}}, [{}, {"b": 1}, {"a": 1, "b": 1}, {"b": 1, "a": 1}], [{"a": 1}, {"a": 1, "c": 1}]),
-    "dependencies": ({"dependencies": {"a": ["b"], "c": {"required": ["d"]}}}, [{"a": 1, "b": 1}, {"c": 1, "d": 1}, {}], [{"a": 1}, {"c": 1}]),
+    "few keys by pattern": (
+        {"patternProperties": {"^[ab]$": {}}, **CLOSED, "minProperties": 2},
+        [{"b": 0, "a": 0}],
+        [{"a": 0}, {"a": 0, "c": 0}],
+    ),
+    "dependentRequired": (
+        {"dependentRequired": {"a": ["b"]}},
+        [{}, {"b": 1}, {"a": 1, "b": 1}, {"b": 1, "a": 1}],
+        [{"a": 1}, {"a": 1, "c": 1}],
+    ),
+    "dependencies": (
+        {"dependencies": {"a": ["b"], "c": {"required": ["d"]}}},
+        [{"a": 1, "b": 1}, {"c": 1, "d": 1}, {}],
+        [{"a": 1}, {"c": 1}],
+    ),
     "dependentSchemas": (
         {"dependentSchemas": {"a": {"properties": {"b": {"type": "integer"}}}}},
         [{"b": "x"}, {"a": 1, "b": 1}, {"a": 1}, 3],
@@ -121,10 +136,22 @@ def test_keyword(name):
 
 
 UNIQUE = {
-    "unique": ({"uniqueItems": True}, [[], [1, 2, "1", True, None], [[1], [2], {"a": 1}, {"a": 2}]], [[1, 1], [1, 2, 1.0], [{"a": 1, "b": 2}, {"b": 2, "a": 1}]]),
+    "unique": (
+        {"uniqueItems": True},
+        [[], [1, 2, "1", True, None], [[1], [2], {"a": 1}, {"a": 2}]],
+        [[1, 1], [1, 2, 1.0], [{"a": 1, "b": 2}, {"b": 2, "a": 1}]],
+    ),
     "unique strings": ({"items": {"type": "string"}, "uniqueItems": True}, [["a", "b", "ab"]], [["a", "a"], ["a", "b", "a"]]),
-    "unique enum": ({"items": {"enum": ["r", "g"]}, "uniqueItems": True, "minItems": 2}, [["r", "g"], ["g", "r"]], [["r"], ["r", "r"], ["r", "g", "r"]]),
-    "unique in members": ({"additionalProperties": {"uniqueItems": True}}, [{"x": [1, 2], "y": [1, 2]}], [{"x": [1, 1]}, {"x": [], "y": [3, 3]}]),
+    "unique enum": (
+        {"items": {"enum": ["r", "g"]}, "uniqueItems": True, "minItems": 2},
+        [["r", "g"], ["g", "r"]],
+        [["r"], ["r", "r"], ["r", "g", "r"]],
+    ),
+    "unique in members": (
+        {"additionalProperties": {"uniqueItems": True}},
+        [{"x": [1, 2], "y": [1, 2]}],
+        [{"x": [1, 1]}, {"x": [], "y": [3, 3]}],
+    ),
 }
 
 

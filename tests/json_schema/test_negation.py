@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.json_schema.judge import instances
 
 NOT = {
@@ -42,7 +41,11 @@ NOT = {
     "oneOf": ({"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}]}, [1, 6, "x"], [2, 3, 4]),
     "not": ({"not": {"type": "string"}}, ["x"], [1, None]),
     "if": ({"if": {"minimum": 5}, "then": {"maximum": 8}, "else": {"maximum": 2}}, [9, 3, 4], [5, 8, 1, "x"]),
-    "reference": ({"$ref": "#/$defs/n"}, [{"v": "x"}, {"next": {"v": "x"}}, {"next": {"next": {"v": None}}}], [{"v": 1}, {"next": {"v": 2}}, 3]),
+    "reference": (
+        {"$ref": "#/$defs/n"},
+        [{"v": "x"}, {"next": {"v": "x"}}, {"next": {"next": {"v": None}}}],
+        [{"v": 1}, {"next": {"v": 2}}, 3],
+    ),
     "false": (False, [1, {}], []),
     "unevaluated": ({"properties": {"a": {}}, "unevaluatedProperties": False}, [{"b": 1}, {"a": 0, "b": 1}], [{}, {"a": 1}, 3]),
 }
@@ -67,7 +70,11 @@ ONE_OF = {
     "overlapping strings": ([{"type": "string", "maxLength": 2}, {"type": "string", "pattern": "^a"}], ["b", "abc"], ["a", "ab", "bcd"]),
     "overlapping enums": ([{"enum": ["a", "b", 1]}, {"enum": ["b", "c", 1, 2]}], ["a", "c", 2], ["b", 1]),
     "enum in a language": ([{"enum": ["a", "b"]}, {"type": "string", "pattern": "^[bc]$"}], ["a", "c"], ["b", "d"]),
-    "required": ([{"required": ["a"]}, {"required": ["b"]}, {"required": ["c"]}], [{"a": 1}, {"c": 1, "d": 0}], [{}, {"a": 1, "b": 1}, {"a": 1, "b": 1, "c": 1}]),
+    "required": (
+        [{"required": ["a"]}, {"required": ["b"]}, {"required": ["c"]}],
+        [{"a": 1}, {"c": 1, "d": 0}],
+        [{}, {"a": 1, "b": 1}, {"a": 1, "b": 1, "c": 1}],
+    ),
     "discriminator": (
         [
             {"properties": {"k": {"const": "x"}, "v": {"type": "integer"}}, "required": ["k"]},

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.json_schema.judge import takes
 
 import scansion
-from tests.json_schema.judge import takes
 
 ABC = {"properties": {"a": {}, "b": {}, "c": {}}, "required": ["b", "z"]}
 
@@ -30,7 +30,11 @@ def test_one_order_for_all_branches():
 
 
 def test_applicators_come_where_they_are_written():
-    schema = {"allOf": [{"properties": {"first": {}}}], "properties": {"second": {}}, "anyOf": [{"properties": {"third": {"type": "integer"}}}]}
+    schema = {
+        "allOf": [{"properties": {"first": {}}}],
+        "properties": {"second": {}},
+        "anyOf": [{"properties": {"third": {"type": "integer"}}}],
+    }
     assert takes(schema, '{"first": 0, "second": 0, "third": 0}')
     assert not takes(schema, '{"second": 0, "first": 0}')
 
@@ -108,7 +112,16 @@ def test_lenient_keywords_are_dropped_and_reported():
 
 @pytest.mark.parametrize(
     "options",
-    [{"whitespace": "none"}, {"property_order": "sorted"}, {"spelling": "free"}, {"formats": "yes"}, {"integers": "int"}, {"lenient": ["$id"]}, {"lenient": "type"}, {"resources": 3}],
+    [
+        {"whitespace": "none"},
+        {"property_order": "sorted"},
+        {"spelling": "free"},
+        {"formats": "yes"},
+        {"integers": "int"},
+        {"lenient": ["$id"]},
+        {"lenient": "type"},
+        {"resources": 3},
+    ],
 )
 def test_unknown_options_are_refused_by_name(options):
     (name,) = options

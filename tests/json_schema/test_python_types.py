@@ -6,9 +6,9 @@ import dataclasses
 import typing
 
 import pytest
+from tests.json_schema.judge import takes
 
 import scansion
-from tests.json_schema.judge import takes
 
 pydantic = pytest.importorskip("pydantic")
 
@@ -16,7 +16,7 @@ pydantic = pytest.importorskip("pydantic")
 class Person(pydantic.BaseModel):
     name: str
     age: int = pydantic.Field(ge=0)
-    friends: list[Person] = []
+    friends: list[Person] = pydantic.Field(default_factory=list)
 
 
 @dataclasses.dataclass

@@ -14,17 +14,23 @@ from functools import lru_cache
 
 import jsonschema
 import pytest
-
-import scansion
 from tests.json_schema.test_keywords import CASES, UNIQUE
 from tests.json_schema.test_negation import DEFS, NOT, ONE_OF
+
+import scansion
 
 SCHEMAS = {
     **{name: case[0] for name, case in {**CASES, **UNIQUE}.items() if name not in ("dependencies", "older prefix", "draft 4 exclusive")},
     **{f"not {name}": {"not": case[0], "$defs": DEFS} for name, case in NOT.items()},
     **{f"one of {name}": {"oneOf": case[0]} for name, case in ONE_OF.items()},
     "a tree": {
-        "$defs": {"n": {"type": "object", "properties": {"v": {"type": "integer"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/n"}}}, "required": ["v"]}},
+        "$defs": {
+            "n": {
+                "type": "object",
+                "properties": {"v": {"type": "integer"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/n"}}},
+                "required": ["v"],
+            }
+        },
         "$ref": "#/$defs/n",
     },
     "formats": {
@@ -45,7 +51,43 @@ SCHEMAS = {
 }
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-PIECES = ['"', "{", "}", "[", "]", ":", ",", ": ", ", ", '": ', '", "', '"a', '"a"', "a", "b", "red", "1", "2", "12", "0", ".5", "-", "e", "true", "null", "\\", '":', "},", "]}", " ", "\n", "\u00e9", "k", "x", "v"]  # fmt: skip
+PIECES = [
+    '"',
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    ": ",
+    ", ",
+    '": ',
+    '", "',
+    '"a',
+    '"a"',
+    "a",
+    "b",
+    "red",
+    "1",
+    "2",
+    "12",
+    "0",
+    ".5",
+    "-",
+    "e",
+    "true",
+    "null",
+    "\\",
+    '":',
+    "},",
+    "]}",
+    " ",
+    "\n",
+    "\u00e9",
+    "k",
+    "x",
+    "v",
+]
 
 
 def held_by_a_float(number):

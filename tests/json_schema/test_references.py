@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.json_schema.judge import instances, takes
 
 import scansion
-from tests.json_schema.judge import instances, takes
 
 TREE = {
     "$defs": {
@@ -21,15 +21,22 @@ TREE = {
 
 
 def test_recursion_through_items():
-    instances(TREE, [{"name": "r"}, {"name": "r", "kids": [{"name": "a", "kids": [{"name": "b"}]}]}], [{"kids": []}, {"name": "r", "kids": [{}]}])
+    instances(
+        TREE, [{"name": "r"}, {"name": "r", "kids": [{"name": "a", "kids": [{"name": "b"}]}]}], [{"kids": []}, {"name": "r", "kids": [{}]}]
+    )
 
 
 def test_recursion_to_the_root():
-    instances({"properties": {"next": {"$ref": "#"}}, "required": ["v"]}, [{"v": 1}, {"next": {"v": 1}, "v": 2}], [{}, {"v": 1, "next": {}}])
+    instances(
+        {"properties": {"next": {"$ref": "#"}}, "required": ["v"]}, [{"v": 1}, {"next": {"v": 1}, "v": 2}], [{}, {"v": 1, "next": {}}]
+    )
 
 
 def test_recursion_that_never_ends_is_a_forbidden_key():
-    schema = {"properties": {"a": {"$ref": "#/$defs/loop"}}, "$defs": {"loop": {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/$defs/loop"}}}}}
+    schema = {
+        "properties": {"a": {"$ref": "#/$defs/loop"}},
+        "$defs": {"loop": {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/$defs/loop"}}}},
+    }
     instances(schema, [{}, {"b": 1}], [{"a": {}}, {"a": 1}])
 
 
@@ -51,7 +58,12 @@ def test_identifiers_anchors_and_relative_references():
     schema = {
         "$id": "https://example.com/root.json",
         "$defs": {
-            "item": {"$id": "item.json", "type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"$anchor": "n", "type": "integer"}}},
+            "item": {
+                "$id": "item.json",
+                "type": "array",
+                "items": {"$ref": "#/$defs/n"},
+                "$defs": {"n": {"$anchor": "n", "type": "integer"}},
+            },
             "named": {"$anchor": "named", "type": "string"},
         },
         "prefixItems": [{"$ref": "item.json"}, {"$ref": "#named"}, {"$ref": "https://example.com/item.json#n"}],
@@ -68,7 +80,11 @@ def test_given_documents():
 
 
 def test_metaschemas_are_known():
-    instances({"$ref": "https://json-schema.org/draft/2020-12/schema"}, [{"type": "string"}, True, {"properties": {"a": {"minimum": 1}}}], [{"type": 1}, 3, {"properties": {"a": {"minLength": -1}}}])
+    instances(
+        {"$ref": "https://json-schema.org/draft/2020-12/schema"},
+        [{"type": "string"}, True, {"properties": {"a": {"minimum": 1}}}],
+        [{"type": 1}, 3, {"properties": {"a": {"minLength": -1}}}],
+    )
     instances({"$ref": "http://json-schema.org/draft-07/schema#"}, [{"items": [{}]}], [{"items": 1}])
 
 
@@ -100,7 +116,12 @@ def test_recursive_references_of_2019():
         "$ref": "tree",
         "unevaluatedProperties": False,
         "$defs": {
-            "tree": {"$id": "tree", "$recursiveAnchor": True, "type": "object", "properties": {"data": True, "kids": {"items": {"$recursiveRef": "#"}}}}
+            "tree": {
+                "$id": "tree",
+                "$recursiveAnchor": True,
+                "type": "object",
+                "properties": {"data": True, "kids": {"items": {"$recursiveRef": "#"}}},
+            }
         },
     }
     instances(schema, [{"kids": [{"data": 1}]}], [{"kids": [{"dat": 1}]}, {"dat": 1}])
@@ -140,7 +161,11 @@ def test_a_reference_inside_a_pruned_alternative_is_not_an_endless_one():
         "$defs": {
             "c": {"oneOf": [{"$ref": "#/$defs/d"}, {"$ref": "#/$defs/s"}]},
             "d": {"oneOf": [{"type": "string"}, {"type": "object", "properties": {"r": {"type": "integer"}}, "required": ["r"]}]},
-            "s": {"oneOf": [{"type": "object", "properties": {"r": {"$ref": "#/$defs/c"}, "i": {"$ref": "#/$defs/c"}}, "required": ["r", "i"]}]},
+            "s": {
+                "oneOf": [
+                    {"type": "object", "properties": {"r": {"$ref": "#/$defs/c"}, "i": {"$ref": "#/$defs/c"}}, "required": ["r", "i"]}
+                ]
+            },
         },
     }
     assert takes(schema, '{"r": 1}', property_order="any")

@@ -107,7 +107,9 @@ def test_two_hundred_levels_compile():
 
 def test_products_of_overlapping_alternatives_are_a_limit_soon():
     def either(i):
-        return {"anyOf": [{"properties": {f"a{i}": {"type": "string"}}}, {"properties": {f"b{i}": {"minimum": 3}}, "maxProperties": 30 + i}]}
+        return {
+            "anyOf": [{"properties": {f"a{i}": {"type": "string"}}}, {"properties": {f"b{i}": {"minimum": 3}}, "maxProperties": 30 + i}]
+        }
 
     started = time.perf_counter()
     with pytest.raises(scansion.LimitError) as caught:
@@ -122,7 +124,9 @@ LARGE = {
     "1,000 optional properties": {"properties": {f"property_{i}": {"type": "string"} for i in range(1_000)}, "additionalProperties": False},
     "a hundred thousand items": {"items": {"type": "integer"}, "maxItems": 100_000},
     "a million characters": {"type": "string", "maxLength": 1_000_000},
-    "forty branches": {"oneOf": [{"properties": {"kind": {"const": f"k{i}"}, "value": {"maximum": i}}, "required": ["kind"]} for i in range(40)]},
+    "forty branches": {
+        "oneOf": [{"properties": {"kind": {"const": f"k{i}"}, "value": {"maximum": i}}, "required": ["kind"]} for i in range(40)]
+    },
 }
 
 

@@ -153,9 +153,7 @@ class _Recogniser:
             position = len(names)
             value = next((value for language, value in groups if language.matches(key)), -1)
         return [
-            (after, position, keys | {key}, events | set(more))
-            for colon in self.mark(3, end)
-            for after, more in self.value(value, colon)
+            (after, position, keys | {key}, events | set(more)) for colon in self.mark(3, end) for after, more in self.value(value, colon)
         ]
 
     def object_complete(self, spec: tuple[Any, ...], last: int, keys: frozenset[str], events: frozenset[int]) -> bool:

@@ -38,6 +38,7 @@ class Grammar:
     kind: str
     program: ProgramData
     report: tuple[tuple[str, str], ...]
+    _compiled: tuple[Vocabulary, Constraint] | None
 
     def __init__(self, kind: str, program: ProgramData, report: Sequence[tuple[str, str]] = ()) -> None:
         object.__setattr__(self, "kind", kind)
@@ -66,7 +67,7 @@ class Grammar:
             schema: JSON text, a parsed schema (dict or bool), or a Python type: Pydantic model, dataclass, TypedDict, annotation, or a
                 function (its parameters). Python types need ``pydantic``.
             whitespace: ``bounded``: at most one space after ``:`` and ``,``, or a newline and an indent, so that white space cannot
-                eat a token budget | ``flexible``: all that RFC 8259 allows | ``spaced``: exactly as ``json.dumps`` writes | ``compact``: none.
+                eat a token budget | ``flexible``: all that RFC 8259 allows | ``spaced``: as ``json.dumps`` writes | ``compact``: none.
             property_order: ``declared``: keys in the order the schema names them | ``any``.
             spelling: ``canonical``: declared keys, ``const`` and ``enum`` values as ``json.dumps(..., ensure_ascii=False)`` writes them
                 | ``any``: every legal escape, and numbers by value.
@@ -156,7 +157,7 @@ class Grammar:
 
     def compile(self, vocabulary: Vocabulary) -> Constraint:
         """The constraint over a vocabulary: immutable, shared between threads. The last one is kept, so asking again costs nothing."""
-        compiled: tuple[Vocabulary, Constraint] | None = self._compiled
+        compiled = self._compiled
         if compiled is not None and compiled[0] is vocabulary:
             return compiled[1]
         from scansion.grammar.token_sets import bind_tokens

@@ -1,11 +1,11 @@
 """Stage 1': JSON Schema in, program out.
 
-    source          text, parsed value or Python type      -> JSON value
-    documents       $schema, $id, $ref, scopes             -> sites
-    *_keywords      one site's keywords                    -> sets, facets
-    normal_form     algebra, negation, oneOf, unevaluated  -> Shape: alternatives by type
-    lower*          Shape                                  -> rules and specs in a ProgramBuilder
-    feasible        least fixpoint                         -> what is impossible, taken out or refused
+source          text, parsed value or Python type      -> JSON value
+documents       $schema, $id, $ref, scopes             -> sites
+*_keywords      one site's keywords                    -> sets, facets
+normal_form     algebra, negation, oneOf, unevaluated  -> Shape: alternatives by type
+lower*          Shape                                  -> rules and specs in a ProgramBuilder
+feasible        least fixpoint                         -> what is impossible, taken out or refused
 """
 
 from scansion.json_schema.compiler import compile_schema, write_schema

@@ -20,9 +20,8 @@ MAX_DEPTH = 512  # nesting of subschemas inside one document
 MAX_SITES = 500_000  # distinct subschemas, counted with their dynamic scopes
 
 _VALIDATION_VOCABULARY = frozenset(
-    ("type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength")
-    + ("pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties", "required")
-    + ("dependentRequired",)
+    "type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems"
+    " uniqueItems maxContains minContains maxProperties minProperties required dependentRequired".split()
 )
 
 _DRAFTS = {
@@ -37,8 +36,8 @@ _DRAFTS = {
 # Keywords each draft does not have yet: annotations there, as the specification says of unknown keywords.
 _SINCE_2020 = frozenset(("prefixItems", "$dynamicRef", "$dynamicAnchor"))
 _SINCE_2019 = _SINCE_2020 | frozenset(
-    ("dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains")
-    + ("$anchor", "$recursiveRef", "$recursiveAnchor")
+    "dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems minContains maxContains".split()
+    + ["$anchor", "$recursiveRef", "$recursiveAnchor"]
 )
 _SINCE_7 = _SINCE_2019 | frozenset(("if", "then", "else"))
 _SINCE_6 = _SINCE_7 | frozenset(("const", "contains", "propertyNames"))
@@ -379,9 +378,7 @@ class Documents:
             legacy = schema.get("id" if resource.draft == 4 else "$id")
             if isinstance(legacy, str) and "#" in legacy[:-1] and resource.draft <= 7:
                 resource.anchors.setdefault(legacy.split("#", 1)[1], (schema, pointer))
-            for name in _ONE_SCHEMA:
-                if name in schema:
-                    stack.append((schema[name], f"{pointer}/{name}", resource))
+            stack += [(schema[name], f"{pointer}/{name}", resource) for name in _ONE_SCHEMA if name in schema]
             for name in _SCHEMA_LIST:
                 if isinstance(schema.get(name), list):
                     stack += [(item, f"{pointer}/{name}/{i}", resource) for i, item in enumerate(schema[name])]
@@ -428,4 +425,3 @@ def _own_url(schema: Any, draft: int) -> str | None:
         return None
     url = schema.get("id" if draft == 4 else "$id")
     return url if isinstance(url, str) else None
-

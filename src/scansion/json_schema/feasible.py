@@ -92,7 +92,14 @@ class Feasibility:
             return False
         if condition < 0:
             return True
-        met = {event for _, value, _ in properties if type(value) is not int for rule, events in value if rule in productive for event in events}
+        met = {
+            event
+            for _, value, _ in properties
+            if type(value) is not int
+            for rule, events in value
+            if rule in productive
+            for event in events
+        }
         met |= {event for _, value in groups if type(value) is not int for rule, events in value if rule in productive for event in events}
         needed = sum(required for _, _, required in properties)
         least = self._least_keys(condition, properties, usable, met)
@@ -204,13 +211,19 @@ class Feasibility:
             name, rule, reason = below
             if rule < 0:
                 return UnsatisfiableError(
-                    f"no value satisfies the schema: {reason}", pointer=last, construct=name, hint="remove one of the constraints that meet here"
+                    f"no value satisfies the schema: {reason}",
+                    pointer=last,
+                    construct=name,
+                    hint="remove one of the constraints that meet here",
                 )
             if rule in self._productive:
                 break
         construct = _construct(lowering, last)
         return UnsatisfiableError(
-            f"no value satisfies the schema: {reason}", pointer=last, construct=construct, hint="remove one of the constraints that meet here"
+            f"no value satisfies the schema: {reason}",
+            pointer=last,
+            construct=construct,
+            hint="remove one of the constraints that meet here",
         )
 
     def _blame(self, rule: int) -> tuple[str, int, str] | None:

@@ -103,7 +103,7 @@ def decide(builder: ProgramBuilder, formula: Formula, events: Mapping[Any, int |
         absorbing, neutral = (0, 1) if op == "and" else (1, 0)
         if left == absorbing or right == absorbing:
             return absorbing
-        if left == neutral or left == right:
+        if left in (neutral, right):
             return right
         if right == neutral:
             return left

@@ -108,4 +108,3 @@ def schema_map(site: Site, schema: dict[str, Any], keyword: str) -> dict[str, An
     if not isinstance(value, dict):
         raise site.wrong(f"{keyword} must be an object, not {kind_of(value)}", keyword)
     return value
-

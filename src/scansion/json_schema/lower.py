@@ -8,6 +8,7 @@ are written, a least fixpoint finds the rules that match nothing, and the specs 
 from __future__ import annotations
 
 import json
+
 from scansion._kernel import ARRAY, JSON_STRING, LEX, OBJECT, TEXT, Language
 from scansion.errors import LimitError
 from scansion.json_schema.feasible import Feasibility
@@ -71,7 +72,8 @@ class Lowering:
         """The pointer of the schema a rule was written for (of the last one, where several are conjoined)."""
         for expr, number in self._rules.items():
             if number == rule and expr:
-                return self.norm.documents.sites[expr[-1] >> 1].pointer
+                pointer: str = self.norm.documents.sites[expr[-1] >> 1].pointer
+                return pointer
         return ""
 
     def label(self, expr: Expr) -> int:
@@ -126,5 +128,3 @@ class Lowering:
             language = Language.literal(texts[0]) if len(texts) == 1 else Language.literals(texts)
             nodes.append(builder.node(LEX, builder.lexeme(language, TEXT), 0, label))
         return bool(nodes)
-
-

@@ -109,9 +109,7 @@ def _general(lowering: Lowering, alternative: ObjectAlternative, order: dict[str
 
     needed = frozenset(alternative.required)
     first_event = len(members)
-    properties = [
-        (name, _value(lowering, value, asked, first_event), name in needed) for name, value, asked in members
-    ]
+    properties = [(name, _value(lowering, value, asked, first_event), name in needed) for name, value, asked in members]
     merged: dict[tuple[Expr, tuple[Expr, ...]], list[Language]] = {}
     for language, value, asked in regions:
         merged.setdefault((value, asked), []).append(language)
@@ -149,9 +147,7 @@ def _regions(facets: Sequence[ObjectFacet], obligations: Sequence[Obligation]) -
         regions = cut
         _check_regions(regions)
     for obligation in obligations:
-        regions = [
-            (part, value, (*asked, own)) for language, value, asked in regions for part, own in _cut(language, obligation)
-        ]
+        regions = [(part, value, (*asked, own)) for language, value, asked in regions for part, own in _cut(language, obligation)]
         _check_regions(regions)
     return regions
 
@@ -232,9 +228,7 @@ def _value(lowering: Lowering, value: Expr, asked: tuple[Expr, ...], first_event
                 fresh.append((outside, events))
         ways = fresh
         if len(ways) > MAX_WAYS:
-            raise LimitError(
-                f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS
-            )
+            raise LimitError(f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS)
     if len(ways) == 1 and not ways[0][1]:
         return lowering.rule(value)
     return tuple((lowering.rule(way), events) for way, events in ways)

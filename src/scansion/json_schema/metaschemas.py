@@ -6,7 +6,7 @@ describe the same documents.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 __all__ = ["metaschema"]
@@ -33,7 +33,7 @@ def metaschema(url: str) -> dict[str, Any] | None:
     return None if draft is None else _build(url, draft)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _build(url: str, draft: int) -> dict[str, Any]:
     schema: dict[str, Any] = {"$ref": "#"}
     if draft == 2019:

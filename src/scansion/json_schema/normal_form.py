@@ -14,6 +14,7 @@ from typing import Any
 from scansion.errors import GrammarError, LimitError
 from scansion.json_schema import array_keywords, object_keywords, scalar_keywords, unevaluated
 from scansion.json_schema.documents import Documents, Site, escape
+from scansion.json_schema.formulas import has, negation
 from scansion.json_schema.json_values import kind_of
 from scansion.json_schema.keywords import (
     APPLY,
@@ -35,7 +36,6 @@ from scansion.json_schema.keywords import (
     schema_map,
     type_mask,
 )
-from scansion.json_schema.formulas import has, negation
 from scansion.json_schema.one_of import exactly_one
 from scansion.json_schema.options import SchemaOptions
 from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING
@@ -46,6 +46,7 @@ from scansion.json_schema.shapes import (
     ANY_ARRAY,
     ANY_OBJECT,
     NOTHING,
+    ArrayAlternative,
     Expr,
     ObjectAlternative,
     Shape,
@@ -347,7 +348,7 @@ class Normaliser:
         objects: tuple[ObjectAlternative, ...] = ()
         if types & TYPE_OBJECT:
             objects = (object_keywords.alternative(self, site, tracking),) if bits & OBJECT else (ANY_OBJECT,)
-        arrays = ()
+        arrays: tuple[ArrayAlternative, ...] = ()
         if types & TYPE_ARRAY:
             arrays = (array_keywords.alternative(self, site, tracking),) if bits & ARRAY else (ANY_ARRAY,)
         return Shape(types & ALL_LITERALS, numbers, strings, objects, arrays)

@@ -120,9 +120,7 @@ def violations(norm: Normaliser, site: Site) -> tuple[ObjectAlternative, ...]:
     if "maxProperties" in schema:
         broken.append(ObjectAlternative(minimum=count(site, schema, "maxProperties", 0) + 1))
     conditions: list[Formula] = [negation(has(name)) for name in _required(site)]
-    conditions += [
-        conjunction((has(name), disjunction(negation(has(other)) for other in others))) for name, others in _dependents(site)
-    ]
+    conditions += [conjunction((has(name), disjunction(negation(has(other)) for other in others))) for name, others in _dependents(site)]
     facet = _facet(norm, site)
     if facet is not None:
         obligations = _broken_members(norm, facet)

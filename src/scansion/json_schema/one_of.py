@@ -89,12 +89,15 @@ def _numbers(norm: Normaliser, exprs: list[Expr], branches: list[Shape]) -> Numb
         return holders[0][1]
     if all(numbers.language is None for _, numbers in holders):
         values = [set(numbers.words.values()) for _, numbers in holders]
-        words = {}
-        for (_, numbers), _own in zip(holders, values, strict=True):
-            for text, value in numbers.words.items():
-                if sum(value in others for others in values) == 1:
-                    words[text] = value
-        return NumberSet(words, None)
+        return NumberSet(
+            {
+                text: value
+                for _, numbers in holders
+                for text, value in numbers.words.items()
+                if sum(value in others for others in values) == 1
+            },
+            None,
+        )
     result = NumberSet({}, None)
     for index, (_, numbers) in enumerate(holders):
         for other, (expr, _) in enumerate(holders):

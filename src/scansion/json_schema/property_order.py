@@ -45,8 +45,9 @@ def _names_of(norm: Normaliser, site: Site) -> list[str]:
         else:
             for keyword, value in schema.items():
                 _add(norm, site, keyword, value, names)
-    site.order = list(names)
-    return site.order
+    found = list(names)
+    site.order = found
+    return found
 
 
 def _add(norm: Normaliser, site: Site, keyword: str, value: Any, names: dict[str, None]) -> None:

@@ -68,7 +68,9 @@ def pattern(site: Site, text: Any, keyword: str) -> Language:
         return parse_ecma(text)
     except GrammarError as error:
         error.pointer = f"{site.pointer}/{keyword}"
-        error.message = f"in the pattern {text!r:.60}" + ("" if error.offset is None else f", at offset {error.offset}") + f": {error.message}"
+        error.message = (
+            f"in the pattern {text!r:.60}" + ("" if error.offset is None else f", at offset {error.offset}") + f": {error.message}"
+        )
         error.args = (str(error),)
         raise
 
@@ -270,5 +272,3 @@ def _container(norm: Normaliser, site: Site, value: Any, keyword: str, index: in
         size = len(value)
         schema = {"type": "array", "items": [{"const": item} for item in value], "minItems": size, "maxItems": size}
     return norm.documents.constant(value, schema, site, pointer)
-
-

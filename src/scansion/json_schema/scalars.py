@@ -201,9 +201,9 @@ ANY_NUMBER = NumberSet(
             Language.literal("-").repeat(0, 1),
             _INTEGER,
             Language.concat([Language.literal("."), _DIGITS.repeat(1, None)]).repeat(0, 1),
-            Language.concat(
-                [Language.literals(["e", "E"]), Language.literals(["+", "-"]).repeat(0, 1), _DIGITS.repeat(1, None)]
-            ).repeat(0, 1),
+            Language.concat([Language.literals(["e", "E"]), Language.literals(["+", "-"]).repeat(0, 1), _DIGITS.repeat(1, None)]).repeat(
+                0, 1
+            ),
         ]
     ),
 )

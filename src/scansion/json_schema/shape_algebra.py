@@ -123,10 +123,7 @@ def impossible_array(norm: Normaliser, alternative: ArrayAlternative) -> bool:
     if 0 <= alternative.maximum < alternative.minimum:
         return True
     longest = max((len(facet.prefix) for facet in alternative.facets), default=0)
-    for index in range(min(alternative.minimum, longest + 1)):
-        if norm.impossible(alternative.item(index)):
-            return True
-    return False
+    return any(norm.impossible(alternative.item(index)) for index in range(min(alternative.minimum, longest + 1)))
 
 
 def unite(left: Shape, right: Shape) -> Shape:
@@ -200,5 +197,3 @@ def _check_alternatives(norm: Normaliser, number: int, what: str, site: Site, ke
             limit="alternatives",
             allowed=MAX_ALTERNATIVES,
         )
-
-

@@ -14,8 +14,8 @@ from scansion.json_schema.object_keywords import must_meet
 from scansion.json_schema.shape_algebra import conjoin, evaluates, unite
 from scansion.json_schema.shapes import (
     ANY,
-    NOTHING,
     NOT_EVALUATED,
+    NOTHING,
     ArrayAlternative,
     ArrayFacet,
     Counter,

@@ -8,7 +8,7 @@ learns which values are impossible only when all of them are written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from scansion._kernel import ALT, CALL, FAIL, LEX, REPEAT, RET, TEXT, Language
@@ -21,7 +21,7 @@ __all__ = ["MAX_NODES", "ProgramBuilder"]
 MAX_NODES = 8_000_000  # a program of this size takes about 400 MB; real ones have thousands
 
 
-@lru_cache(maxsize=None)
+@cache
 def _punctuation_lexemes(policy: str) -> tuple[list[tuple[Language, int]], dict[tuple[Language, int], int], list[int]]:
     """The lexemes every program of a policy begins with: the list, its index, and the nine punctuation indices."""
     lexemes: list[tuple[Language, int]] = []
@@ -56,9 +56,7 @@ class ProgramBuilder:
 
     def __init__(self, whitespace: str = "bounded", canonical_keys: bool = True) -> None:
         if whitespace not in WHITESPACE_POLICIES:
-            raise GrammarError(
-                f"whitespace is {whitespace!r}", construct="whitespace", hint=f"use one of {', '.join(WHITESPACE_POLICIES)}"
-            )
+            raise GrammarError(f"whitespace is {whitespace!r}", construct="whitespace", hint=f"use one of {', '.join(WHITESPACE_POLICIES)}")
         self.whitespace = whitespace
         self.canonical_keys = canonical_keys
         self.nodes: list[int] = [RET, 0, 0, FAIL, 0, 0]

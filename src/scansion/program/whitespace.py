@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from scansion._kernel import Language
 
@@ -47,7 +47,7 @@ def _indent() -> Language:
     return Language.concat([Language.literal("\n"), Language.union([spaces, tabs])])
 
 
-@lru_cache(maxsize=None)
+@cache
 def punctuation(policy: str) -> tuple[Language, ...]:
     """The nine languages of a policy, in the order of ``PUNCTUATION``."""
     literal, empty = Language.literal, Language.empty()
@@ -79,7 +79,7 @@ def punctuation(policy: str) -> tuple[Language, ...]:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def around_root(policy: str) -> Language | None:
     """White space allowed before and after the whole value, or None where there is none."""
     return _run() if policy == "flexible" else None
