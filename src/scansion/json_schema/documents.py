@@ -19,9 +19,10 @@ __all__ = ["MAX_DEPTH", "Documents", "Resource", "ScopeNeeded", "Site"]
 MAX_DEPTH = 512  # nesting of subschemas inside one document
 MAX_SITES = 500_000  # distinct subschemas, counted with their dynamic scopes
 
-_VALIDATION_VOCABULARY = frozenset(
-    "type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems"
-    " uniqueItems maxContains minContains maxProperties minProperties required dependentRequired".split()
+_VALIDATION_VOCABULARY = (
+    frozenset(("type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "pattern"))
+    | frozenset(("maxLength", "minLength", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains"))
+    | frozenset(("maxProperties", "minProperties", "required", "dependentRequired"))
 )
 
 _DRAFTS = {
@@ -35,9 +36,10 @@ _DRAFTS = {
 
 # Keywords each draft does not have yet: annotations there, as the specification says of unknown keywords.
 _SINCE_2020 = frozenset(("prefixItems", "$dynamicRef", "$dynamicAnchor"))
-_SINCE_2019 = _SINCE_2020 | frozenset(
-    "dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems minContains maxContains".split()
-    + ["$anchor", "$recursiveRef", "$recursiveAnchor"]
+_SINCE_2019 = (
+    _SINCE_2020
+    | frozenset(("dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains"))
+    | frozenset(("$anchor", "$recursiveRef", "$recursiveAnchor"))
 )
 _SINCE_7 = _SINCE_2019 | frozenset(("if", "then", "else"))
 _SINCE_6 = _SINCE_7 | frozenset(("const", "contains", "propertyNames"))
