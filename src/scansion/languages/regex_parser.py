@@ -136,7 +136,7 @@ class _Parser(PatternReader):
             else:
                 self.pos += 1
                 atom = self.character(ord(char))
-            self._append(parts, self._quantified(atom, start))
+            parts.append(self._quantified(atom, start))
         if groups:
             self.fail("this group is never closed", groups[-1].offset, "(", "add ) or write \\( for the character")
         return _alternation(options, parts)
@@ -159,17 +159,7 @@ class _Parser(PatternReader):
             atom = letters[0] if len(letters) == 1 else Sequence(tuple(letters))
         if len(run) == 1:
             atom = self._quantified(atom, start)
-        self._append(parts, atom)
-
-    @staticmethod
-    def _append(parts: list[Regex], atom: Regex) -> None:
-        if type(atom) is Literal and parts and type(parts[-1]) is Literal:
-            parts[-1] = Literal(parts[-1].text + atom.text)
-        elif type(atom) is Sequence:
-            for part in atom.parts:
-                _Parser._append(parts, part)
-        else:
-            parts.append(atom)
+        parts.append(atom)
 
     def _line_assertion(self, line: str, whole: str, start: int) -> Assertion:
         if self.flags.multi_line:
@@ -352,7 +342,23 @@ class _Parser(PatternReader):
 
 
 def _sequence(parts: list[Regex]) -> Regex:
-    return parts[0] if len(parts) == 1 else Sequence(tuple(parts)) if parts else _EMPTY
+    """The parts in order, sequences among them opened and neighbouring characters joined."""
+    if len(parts) == 1:
+        return parts[0]
+    joined: list[Regex] = []
+    text: list[str] = []
+    for part in parts:
+        for item in part.parts if type(part) is Sequence else (part,):
+            if type(item) is Literal:
+                text.append(item.text)
+                continue
+            if text:
+                joined.append(Literal("".join(text)))
+                text = []
+            joined.append(item)
+    if text:
+        joined.append(Literal("".join(text)))
+    return joined[0] if len(joined) == 1 else Sequence(tuple(joined)) if joined else _EMPTY
 
 
 def _alternation(options: list[Regex], parts: list[Regex]) -> Regex:

@@ -25,7 +25,7 @@ __all__ = ["MAX_POINTS", "MAX_STATES", "MAX_WORK", "automaton_language"]
 
 MAX_POINTS = 20_000
 MAX_STATES = 4_000
-MAX_WORK = 400_000
+MAX_WORK = 200_000
 """Thread steps in all: the bound on time, about half a second."""
 
 _ANY_CLASS = CharacterClass(unicode_classes.ANY)

@@ -21,6 +21,7 @@ _ANYTHING = Language.anything()
 _ANY_CHARACTER = Language.char_class([(0, 0x10FFFF)])
 _SOME_CHARACTERS = Language.concat([_ANY_CHARACTER, _ANYTHING])
 _UNROLLED = 8  # a counted group with context inside is written out up to this many times
+_STEPS = 100_000  # nested counts multiply; the automaton has bounds of its own
 
 
 class _NeedsAutomaton(Exception):
@@ -72,7 +73,7 @@ def _plain(tree: Regex) -> Language:
 
 
 def _with_context(tree: Regex, search: bool) -> Language:
-    translator = _Continuation()
+    translator = _Continuation(tree)
     rest = _ANYTHING if search else _EMPTY
     try:
         at_start = translator.before(tree, rest, True)
@@ -87,32 +88,78 @@ def _with_context(tree: Regex, search: bool) -> Language:
 
 
 class _Continuation:
-    """Translation with continuation, remembering which subtrees have context."""
+    """Translation with continuation, remembering what it found out about subtrees (by identity: they outlive it)."""
 
-    def __init__(self) -> None:
-        self._plain: dict[int, Language | None] = {}
+    def __init__(self, tree: Regex) -> None:
+        self._steps = 0
+        self._languages: dict[int, Language] = {}
+        self._with_context: set[int] = set()
+        self._looking_back: set[int] = set()
+        self._may_be_empty: set[int] = set()
+        self._consuming: set[int] = set()
+        self._examine(tree)
+
+    def _examine(self, tree: Regex) -> None:
+        """Note of every subtree whether it has context, looks back, may match nothing, can read anything."""
+        key = id(tree)
+        children = _children(tree)
+        for child in children:
+            self._examine(child)
+        looks = isinstance(tree, Look | Assertion)
+        if looks or any(id(child) in self._with_context for child in children):
+            self._with_context.add(key)
+        if isinstance(tree, Assertion):
+            back = tree.kind not in ("text_end", "line_end")
+        else:
+            back = (isinstance(tree, Look) and not tree.ahead) or any(id(child) in self._looking_back for child in children)
+        if back:
+            self._looking_back.add(key)
+        empty = [id(child) in self._may_be_empty for child in children]
+        if isinstance(tree, Repeat):
+            may_be_empty = not tree.low or all(empty)
+        elif isinstance(tree, Alternation):
+            may_be_empty = any(empty)
+        else:
+            may_be_empty = looks or (isinstance(tree, Sequence) and all(empty))
+        if may_be_empty:
+            self._may_be_empty.add(key)
+        if isinstance(tree, Literal | CharacterClass) or (not looks and any(id(child) in self._consuming for child in children)):
+            self._consuming.add(key)
 
     def plain(self, tree: Regex) -> Language | None:
+        """The language of a subtree without context; None where it has some."""
         key = id(tree)
-        if key not in self._plain:
-            try:
-                self._plain[key] = _plain(tree)
-            except _NeedsAutomaton:
-                self._plain[key] = None
-        return self._plain[key]
+        if key in self._with_context:
+            return None
+        if key not in self._languages:
+            self._languages[key] = _plain(tree)
+        return self._languages[key]
+
+    def looks_back(self, tree: Regex) -> bool:
+        """Whether what ``tree`` matches can depend on what stands before it."""
+        return id(tree) in self._looking_back
+
+    def after(self, at_start: bool | None, tree: Regex) -> bool | None:
+        """What is known about the place after ``tree``, begun where ``at_start`` says (see `before`)."""
+        if at_start is False or id(tree) not in self._may_be_empty:
+            return False
+        return None if id(tree) in self._consuming else at_start
 
     def before(self, tree: Regex, rest: Language, at_start: bool | None) -> Language:
         """``tree`` and then ``rest``, begun at the start of the text, (False) not there, or (None) either.
 
         Raises `_NeedsAutomaton` where the answer depends on more than that.
         """
+        self._steps += 1
+        if self._steps > _STEPS:
+            raise _NeedsAutomaton
         plain = self.plain(tree)
         if plain is not None:
             return Language.concat([plain, rest])
         if isinstance(tree, Sequence):
             starts = [at_start]
             for part in tree.parts[:-1]:
-                starts.append(_after(starts[-1], part))
+                starts.append(self.after(starts[-1], part))
             for part, start in zip(reversed(tree.parts), reversed(starts), strict=True):
                 rest = self.before(part, rest, start)
             return rest
@@ -132,7 +179,7 @@ class _Continuation:
     def _repeat(self, tree: Repeat, rest: Language, at_start: bool | None) -> Language:
         if tree.high is None or tree.high > _UNROLLED:
             return self._tempered(tree, rest)
-        later = _after(at_start, tree.body)
+        later = self.after(at_start, tree.body)
         result = rest
         for done in reversed(range(tree.high)):
             once = self.before(tree.body, result, at_start if done == 0 else later)
@@ -170,44 +217,10 @@ class _Continuation:
             return Language.intersection([rest, word if tree.kind == "boundary" else word.complement()])
         raise _NeedsAutomaton
 
-    def looks_back(self, tree: Regex) -> bool:
-        """Whether what ``tree`` matches can depend on what stands before it."""
-        if self.plain(tree) is not None:
-            return False
-        if isinstance(tree, Assertion):
-            return tree.kind not in ("text_end", "line_end")
-        if isinstance(tree, Look):
-            return not tree.ahead or self.looks_back(tree.body)
-        if isinstance(tree, Repeat):
-            return self.looks_back(tree.body)
-        if isinstance(tree, Sequence):
-            return any(self.looks_back(part) for part in tree.parts)
-        return isinstance(tree, Alternation) and any(self.looks_back(option) for option in tree.options)
 
-
-def _after(at_start: bool | None, tree: Regex) -> bool | None:
-    """What is known about the place after ``tree``, begun where ``at_start`` says."""
-    if at_start is False or _least(tree) > 0:
-        return False
-    return at_start if not _consumes(tree) else None
-
-
-def _least(tree: Regex) -> int:
-    """0 where ``tree`` can match the empty text as far as lengths tell, else at least 1."""
-    if isinstance(tree, Literal | CharacterClass):
-        return 1
+def _children(tree: Regex) -> tuple[Regex, ...]:
     if isinstance(tree, Sequence):
-        return max((_least(part) for part in tree.parts), default=0)
+        return tree.parts
     if isinstance(tree, Alternation):
-        return min(_least(option) for option in tree.options)
-    return _least(tree.body) if isinstance(tree, Repeat) and tree.low else 0
-
-
-def _consumes(tree: Regex) -> bool:
-    if isinstance(tree, Assertion | Look):
-        return False
-    if isinstance(tree, Sequence):
-        return any(_consumes(part) for part in tree.parts)
-    if isinstance(tree, Alternation):
-        return any(_consumes(option) for option in tree.options)
-    return not isinstance(tree, Repeat) or _consumes(tree.body)
+        return tree.options
+    return (tree.body,) if isinstance(tree, Repeat | Look) else ()
