@@ -4,14 +4,17 @@
 """
 
 from scansion.generation.api import aextract, agenerate, astream, extract, generate, generate_many
+from scansion.generation.content import ContentReader
 from scansion.generation.events import Completion, Delta, DraftFigures, Stats, TokenLogprob
 from scansion.generation.loop import AnswerStream, step
 from scansion.generation.options import GenerationOptions
+from scansion.generation.partial import partial_value, partial_values
 from scansion.generation.run import Run
 
 __all__ = [
     "AnswerStream",
     "Completion",
+    "ContentReader",
     "Delta",
     "DraftFigures",
     "GenerationOptions",
@@ -24,5 +27,7 @@ __all__ = [
     "extract",
     "generate",
     "generate_many",
+    "partial_value",
+    "partial_values",
     "step",
 ]
