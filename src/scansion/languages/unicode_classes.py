@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import functools
 from collections.abc import Iterable
-from importlib import resources
+from pathlib import Path
 
 from scansion.languages.regex_syntax import Ranges
 
@@ -133,7 +133,7 @@ def ranges_of(characters: Iterable[str]) -> Ranges:
 @functools.cache
 def _lines() -> dict[str, dict[str, str]]:
     """kind -> loose name -> encoded ranges."""
-    text = resources.files(__package__).joinpath("unicode_properties.txt").read_text("ascii")
+    text = Path(__file__).with_name("unicode_properties.txt").read_text("ascii")
     table: dict[str, dict[str, str]] = {}
     for line in text.splitlines()[1:]:
         head, _, encoded = line.partition("|")
