@@ -37,7 +37,7 @@ def satisfies(text: str, limits: dict[str, object]) -> bool:
 
 
 def check(text: str, limits: dict[str, object]) -> None:
-    accepted = number_language(**limits).matches(text)  # type: ignore[arg-type]
+    accepted = number_language(**limits).matches(text)
     if decidable_numbers().matches(text):
         assert accepted == satisfies(text, limits), (text, limits)
     else:
@@ -107,7 +107,7 @@ def test_values_next_to_a_bound(bound: object, steps: int) -> None:
     ],
 )
 def test_documented_cases(limits: dict[str, object], accepted: str, refused: str) -> None:
-    language = number_language(**limits)  # type: ignore[arg-type]
+    language = number_language(**limits)
     assert [text for text in accepted.split() if not language.matches(text)] == []
     assert [text for text in refused.split() if language.matches(text)] == []
 
