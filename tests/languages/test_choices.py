@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.languages.texts import check_texts, is_prefix
 
 from scansion import Grammar, GrammarError, UnsatisfiableError
-from tests.languages.texts import check_texts, is_prefix
 
 
 def test_exactly_the_texts_given() -> None:

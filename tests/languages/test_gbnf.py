@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.languages.texts import check_texts, is_prefix, is_text
 
 from scansion import Grammar, GrammarError, LimitError, UnsatisfiableError
 from scansion.languages.gbnf import parse_gbnf
-from tests.languages.texts import check_texts, is_prefix, is_text
 
 CASES = {
     "literal": ('root ::= "yes" | "no"', ["yes", "no"], ["", "ye", "yesno"]),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.languages.texts import BYTES, check_texts, is_text
 
 from scansion import Grammar, GrammarError, LimitError, UnsupportedError, Vocabulary
 from scansion.languages.lark import parse_lark
-from tests.languages.texts import BYTES, check_texts, is_prefix, is_text
 
 CASES = {
     "strings": ('start: "a" "b"i "\\u0041\\x42\\n\\"\\/"', ['abAB\n"/', 'aBAB\n"/'], ["ab", "AbAB"]),

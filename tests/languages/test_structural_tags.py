@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.languages.texts import check_texts, is_prefix
 
 from scansion import Grammar, GrammarError, UnsatisfiableError
 from scansion.grammar.grammar import _lower
 from scansion.grammar.nodes import Rules
 from scansion.languages.gbnf import parse_gbnf
 from scansion.languages.structural_tags import StructuralTag, structural_tags
-from tests.languages.texts import check_texts, is_prefix
 
 NUMBER = parse_gbnf("root ::= [0-9]+")
 NESTED = parse_gbnf('root ::= "(" root ")" | "x"')

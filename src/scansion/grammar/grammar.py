@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from scansion.errors import GrammarError
+from scansion.errors import GrammarError, UnsupportedError
 from scansion.program import ProgramData
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Grammar"]
 
+_LLAMA_CPP = "gbnf, as llama.cpp reads it"  # a kind of its own: such a program matches symbols, not characters
 CACHED_GRAMMARS = 256  # grammars kept by their text and options
 CACHED_TEXT = 65_536  # longest text kept, in characters
 
@@ -28,7 +29,7 @@ class Grammar:
     Made by the class methods; ``compile`` joins it to a vocabulary.
 
     Attributes:
-        kind: ``json_schema``, ``gbnf``, ``lark``, ``regex``, ``choices`` or ``structural_tags``.
+        kind: ``json_schema``, ``gbnf`` (or ``gbnf, as llama.cpp reads it``), ``lark``, ``regex``, ``choices`` or ``structural_tags``.
         program: the flat program the kernel runs.
         report: what was dropped on request, as (keyword, JSON pointer) pairs; empty unless ``lenient`` was used.
     """
@@ -119,7 +120,8 @@ class Grammar:
         def build() -> Grammar:
             from scansion.languages.gbnf import parse_gbnf
 
-            return cls("gbnf", _lower(parse_gbnf(text, root=root, compat=compat)))
+            kind = "gbnf" if compat == "grammar" else _LLAMA_CPP
+            return cls(kind, _lower(parse_gbnf(text, root=root, compat=compat)))
 
         return _cached(text, ("gbnf", root, compat), build)
 
@@ -163,7 +165,12 @@ class Grammar:
         from scansion.grammar.token_sets import bind_tokens
         from scansion.matching import Constraint
 
-        constraint = Constraint(bind_tokens(self.program, vocabulary), vocabulary)
+        if self.kind == _LLAMA_CPP:
+            from scansion.languages.llama_cpp_view import llama_cpp_constraint
+
+            constraint: Constraint = llama_cpp_constraint(self.program, vocabulary)
+        else:
+            constraint = Constraint(bind_tokens(self.program, vocabulary), vocabulary)
         object.__setattr__(self, "_compiled", (vocabulary, constraint))
         return constraint
 
@@ -175,7 +182,7 @@ class Grammar:
         """
         from scansion.languages.to_gbnf import to_gbnf
 
-        return to_gbnf(self.program, repeated_keys=repeated_keys)
+        return to_gbnf(self._characters(), repeated_keys=repeated_keys)
 
     def to_lark(self, *, repeated_keys: bool = False) -> str:
         """The grammar in Lark: exact, or an ``UnsupportedError`` that names what Lark cannot say.
@@ -185,7 +192,17 @@ class Grammar:
         """
         from scansion.languages.to_lark import to_lark
 
-        return to_lark(self.program, repeated_keys=repeated_keys)
+        return to_lark(self._characters(), repeated_keys=repeated_keys)
+
+    def _characters(self) -> ProgramData:
+        """The program, for converters."""
+        if self.kind == _LLAMA_CPP:
+            raise UnsupportedError(
+                "a grammar read with compat='llama.cpp' matches bytes in ways no grammar text can say",
+                construct="compat",
+                hint="read it with the default, then convert it",
+            )
+        return self.program
 
     # Value
 

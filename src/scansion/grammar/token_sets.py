@@ -25,6 +25,7 @@ __all__ = ["bind_tokens", "encode_token_set", "needs_binding"]
 
 _NEGATED = (-1, -1)
 _FIRST_NAME = -2
+_NO_TOKEN = (2**31 - 1, 2**31 - 1)
 
 
 def encode_token_set(builder: ProgramBuilder, tokens: Tokens) -> int:
@@ -41,15 +42,20 @@ def needs_binding(program: ProgramData) -> bool:
     return any(first < 0 for ranges in program.token_sets for first, _ in ranges)
 
 
-def bind_tokens(program: ProgramData, vocabulary: Vocabulary) -> ProgramData:
+def bind_tokens(program: ProgramData, vocabulary: Vocabulary, *, never: Sequence[int] = ()) -> ProgramData:
     """The program with ids in place of marks, for one vocabulary; the program itself where it has none.
+
+    Args:
+        program: of a grammar.
+        vocabulary: what it is compiled for.
+        never: ids to leave out of all sets.
 
     Raises:
         GrammarError: the vocabulary has no token of a name.
     """
-    if not needs_binding(program):
+    if not needs_binding(program) and not never:
         return program
-    sets = [_bound(program, ranges, vocabulary) for ranges in program.token_sets]
+    sets = [_bound(program, ranges, vocabulary, never) for ranges in program.token_sets]
     return ProgramData(
         nodes=program.nodes,
         targets=program.targets,
@@ -67,7 +73,7 @@ def bind_tokens(program: ProgramData, vocabulary: Vocabulary) -> ProgramData:
     )
 
 
-def _bound(program: ProgramData, ranges: Sequence[tuple[int, int]], vocabulary: Vocabulary) -> list[tuple[int, int]]:
+def _bound(program: ProgramData, ranges: Sequence[tuple[int, int]], vocabulary: Vocabulary, never: Sequence[int]) -> list[tuple[int, int]]:
     negated = bool(ranges) and tuple(ranges[0]) == _NEGATED
     found: list[tuple[int, int]] = []
     for first, last in ranges[1:] if negated else ranges:
@@ -84,9 +90,14 @@ def _bound(program: ProgramData, ranges: Sequence[tuple[int, int]], vocabulary: 
                 hint="special tokens are named as the tokenizer names them; text in double quotes is matched as text",
             ) from None
         found.append((number, number))
-    if not negated:
+    if negated:
+        ends = [(end, end) for end in (*vocabulary.eos_token_ids, *never)]
+        return _outside([*found, *ends], vocabulary.size)
+    if not never:
         return found
-    return _outside([*found, *((end, end) for end in vocabulary.eos_token_ids)], vocabulary.size)
+    left_out = set(never)
+    kept = [token for first, last in found for token in range(first, min(last, vocabulary.size) + 1) if token not in left_out]
+    return [(token, token) for token in kept] or [_NO_TOKEN]
 
 
 def _outside(ranges: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int]]:

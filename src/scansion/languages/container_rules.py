@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scansion._kernel import JSON_STRING, TEXT, Language
 from scansion.errors import LimitError, UnsupportedError
 from scansion.grammar.nodes import Call, Expression, choice, repeat, seq
-
 from scansion.languages.rule_names import readable_name
 
 if TYPE_CHECKING:
@@ -30,13 +29,13 @@ _OBJECT_OPEN, _OBJECT_CLOSE_EMPTY, _OBJECT_CLOSE, _COLON, _COMMA, _ARRAY_OPEN, _
 class _ObjectState(NamedTuple):
     position: int  # properties decided so far (declared order)
     used: int  # bits of the properties that are there (any order)
-    count: int  # members so far, up to what the bounds ask to know
+    members: int  # so far, up to what the bounds ask to know
     residual: int  # what is left of the condition: a node of the program's conditions, 0 false, 1 true
     first: bool
 
 
 class _ArrayState(NamedTuple):
-    count: int
+    items: int
     counters: tuple[int, ...]
 
 
@@ -103,7 +102,7 @@ class ContainerRules:
     def without_events(self, node: int) -> bool:
         """Whether a condition holds when nothing more happens."""
         while node > 1:
-            node = self.owner.conditions[node - 2][1]
+            _event, node, _if_true = self.owner.conditions[node - 2]
         return node == 1
 
 
@@ -230,18 +229,18 @@ class _Object:
         return out
 
     def may_grow(self, state: _ObjectState) -> bool:
-        return self.high < 0 or state.count < self.high
+        return self.high < 0 or state.members < self.high
 
     def grown(self, state: _ObjectState, residual: int) -> _ObjectState:
-        count = min(state.count + 1, self.most) if self.counts else 0
-        return state._replace(count=count, residual=residual, first=False)
+        members = min(state.members + 1, self.most) if self.counts else 0
+        return state._replace(members=members, residual=residual, first=False)
 
     def before(self, state: _ObjectState) -> list[Expression]:
         return [] if state.first else [self.containers.mark(_COMMA)]
 
     def close(self, state: _ObjectState) -> list[Expression]:
-        count = state.count if self.counts else int(not state.first)
-        if count < self.low or not self.containers.without_events(state.residual):
+        members = state.members if self.counts else int(not state.first)
+        if members < self.low or not self.containers.without_events(state.residual):
             return []
         return [self.containers.mark(_OBJECT_CLOSE_EMPTY if state.first else _OBJECT_CLOSE)]
 
@@ -312,11 +311,11 @@ class _Array:
     def ways(self, state: _ArrayState) -> Expression:
         mark = self.containers.mark
         ways: list[Expression] = []
-        if state.count >= self.low and all(seen >= low for seen, (low, _) in zip(state.counters, self.counters, strict=True)):
-            ways.append(mark(_ARRAY_CLOSE if state.count else _ARRAY_CLOSE_EMPTY))
-        if self.high >= 0 and state.count >= self.high:
+        if state.items >= self.low and all(seen >= low for seen, (low, _) in zip(state.counters, self.counters, strict=True)):
+            ways.append(mark(_ARRAY_CLOSE if state.items else _ARRAY_CLOSE_EMPTY))
+        if self.high >= 0 and state.items >= self.high:
             return choice(ways)
-        value = self.prefix[state.count] if state.count < len(self.prefix) else self.rest
+        value = self.prefix[state.items] if state.items < len(self.prefix) else self.rest
         for expression, events in self.containers.values(value):
             counters = list(state.counters)
             for event in events:
@@ -324,8 +323,8 @@ class _Array:
                 counters[event] = min(counters[event] + 1, max(low, high + 1 if high >= 0 else 0))
             if any(0 <= high < seen for seen, (_, high) in zip(counters, self.counters, strict=True)):
                 continue
-            following = _ArrayState(min(state.count + 1, self.most), tuple(counters))
-            ways.append(seq([*([mark(_COMMA)] if state.count else []), expression, self.state(following)]))
+            following = _ArrayState(min(state.items + 1, self.most), tuple(counters))
+            ways.append(seq([*([mark(_COMMA)] if state.items else []), expression, self.state(following)]))
         return choice(ways)
 
 

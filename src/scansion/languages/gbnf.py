@@ -16,6 +16,8 @@ from scansion.grammar.check import check
 from scansion.grammar.nodes import Call, Expression, Rules, Text, Tokens, choice, repeat, seq
 from scansion.grammar.productive import let_rules_wait_forever
 from scansion.languages import gbnf_characters
+from scansion.languages.llama_cpp_endings import with_endings_inside_characters
+from scansion.languages.llama_cpp_symbols import ANY_MIDDLE, SymbolClasses
 from scansion.languages.source import Source
 
 __all__ = ["COMPATIBILITY_MODES", "LLAMA_CPP_MAX_REPETITIONS", "MAX_REPETITIONS", "MAX_TOKEN_ID", "parse_gbnf"]
@@ -66,8 +68,12 @@ def parse_gbnf(text: str, *, root: str = "root", compat: str = "grammar") -> Rul
     """
     if compat not in COMPATIBILITY_MODES:
         raise GrammarError(f"compat is {compat!r}", construct="compat", hint=f"use one of {', '.join(COMPATIBILITY_MODES)}")
-    rules = _Parser(Source(text, "GBNF"), compat == "llama.cpp").parse(root)
-    return let_rules_wait_forever(check(rules), gbnf_characters.NEVER) if compat == "llama.cpp" else rules
+    source = Source(text, "GBNF")
+    if compat == "grammar":
+        return _Parser(source, None).parse(root)
+    classes = SymbolClasses(begins="!<" in text)
+    rules = check(_Parser(source, classes).parse(root))
+    return let_rules_wait_forever(with_endings_inside_characters(rules, classes.cut_short), gbnf_characters.NEVER)
 
 
 class _Group:
@@ -91,9 +97,9 @@ def _sequence(parts: list[Expression]) -> Expression:
 
 
 class _Parser:
-    def __init__(self, source: Source, llama_cpp: bool) -> None:
+    def __init__(self, source: Source, llama_cpp: SymbolClasses | None) -> None:
         self.source = source
-        self.llama_cpp = llama_cpp
+        self.llama_cpp = llama_cpp  # classes as llama.cpp reads them, where its ways are asked for
         self.rules: dict[str, Expression] = {}
         self.defined_at: dict[str, int] = {}
         self.used_at: dict[str, int] = {}
@@ -233,11 +239,16 @@ class _Parser:
         negated = spelling[0] == "!"
         inside = spelling[1:] if negated else spelling
         if not inside.startswith("<["):
-            return Tokens(names=(inside,), negated=negated)
-        number = int(inside[2:-2]) if len(inside) < 16 else MAX_TOKEN_ID + 1
-        if number > MAX_TOKEN_ID:
-            raise self.source.error(start, f"the token id {inside[2:-2][:20]} is too large", construct=spelling[:40])
-        return Tokens(((number, number),), negated=negated)
+            tokens = Tokens(names=(inside,), negated=negated)
+        else:
+            number = int(inside[2:-2]) if len(inside) < 16 else MAX_TOKEN_ID + 1
+            if number > MAX_TOKEN_ID:
+                raise self.source.error(start, f"the token id {inside[2:-2][:20]} is too large", construct=spelling[:40])
+            tokens = Tokens(((number, number),), negated=negated)
+        if negated and self.llama_cpp:
+            # In the middle of a token llama.cpp's mask compares the id alone, so that nearly every token passes; none can then be accepted.
+            return choice([tokens, seq([Text(ANY_MIDDLE), gbnf_characters.NEVER])])
+        return tokens
 
     def counts(self, start: int) -> tuple[tuple[int, int | None], int]:
         """The bounds of ``{m}``, ``{m,}`` or ``{m,n}`` and the offset after it."""

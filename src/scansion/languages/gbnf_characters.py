@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from scansion._kernel import Language
-from scansion.grammar.nodes import EMPTY, Expression, Text, Tokens
+from scansion.grammar.nodes import EMPTY, Expression, Text, Tokens, seq
+from scansion.languages.llama_cpp_symbols import SymbolClasses
 from scansion.languages.source import Source
 
 __all__ = ["NEVER", "any_character", "character_class", "literal"]
@@ -24,22 +25,22 @@ _HEX = re.compile(r"[0-9a-fA-F]*")
 _PLAIN_CLASS = re.compile(r"\[[^\^\\\-][^\\\-]*\]")
 
 
-def literal(source: Source, start: int, spelling: str, llama_cpp: bool) -> Expression:
+def literal(source: Source, start: int, spelling: str, llama_cpp: SymbolClasses | None) -> Expression:
     """The text of ``"..."``, quotes included in ``spelling``."""
-    if "\\" not in spelling:
+    if "\\" not in spelling and not llama_cpp:
         text = spelling[1:-1]
         return Text(Language.literal(text)) if text else EMPTY
-    characters: list[str] = []
+    characters: list[int] = []
     offset, end = 1, len(spelling) - 1
     while offset < end:
         code, offset = _character(source, start, spelling, offset, llama_cpp)
-        if not _matchable(code, llama_cpp):
-            return NEVER  # only under llama.cpp's rules: otherwise _character has refused it
-        characters.append(chr(code))
-    return Text(Language.literal("".join(characters)))
+        characters.append(code)
+    if llama_cpp:
+        return seq([_class_symbols(llama_cpp, ((code, code),), False) for code in characters])
+    return Text(Language.literal("".join(map(chr, characters))))
 
 
-def character_class(source: Source, start: int, spelling: str, llama_cpp: bool) -> Expression:
+def character_class(source: Source, start: int, spelling: str, llama_cpp: SymbolClasses | None) -> Expression:
     """The characters of ``[...]`` or ``[^...]``, brackets included in ``spelling``."""
     negated = spelling.startswith("[^")
     offset, end = 2 if negated else 1, len(spelling) - 1
@@ -64,22 +65,23 @@ def character_class(source: Source, start: int, spelling: str, llama_cpp: bool) 
                 )
         ranges.append((first, last))
         offset = after
-    ranges = _kept(ranges)
     if llama_cpp:
-        # A zero byte ends a token's text there, so that no class, negated or not, ever sees one.
-        language = _complement([*ranges, (0, 0)]) if negated else Language.char_class(_without_zero(ranges))
-    else:
-        language = _complement(ranges) if negated else Language.char_class(ranges)
+        return _class_symbols(llama_cpp, tuple(ranges), negated)
+    ranges = _kept(ranges)
+    language = _complement(ranges) if negated else Language.char_class(ranges)
     if language.is_nothing:
-        if llama_cpp:
-            return NEVER
         raise source.error(start, f"the class {spelling[:60]} matches no character", construct="class")
     return Text(language)
 
 
-def any_character(llama_cpp: bool) -> Expression:
+def any_character(llama_cpp: SymbolClasses | None) -> Expression:
     """``.``: any character, line ends included."""
-    return Text(_complement([(0, 0)] if llama_cpp else []))
+    return _class_symbols(llama_cpp, ((0, 2**32 - 1),), False) if llama_cpp else Text(_complement([]))
+
+
+def _class_symbols(classes: SymbolClasses, ranges: tuple[tuple[int, int], ...], negated: bool) -> Expression:
+    language = classes.language(ranges, negated)
+    return NEVER if language.is_nothing else Text(language)
 
 
 def _complement(ranges: list[tuple[int, int]]) -> Language:
@@ -106,17 +108,7 @@ def _kept(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return kept
 
 
-def _without_zero(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [(max(first, 1), last) for first, last in ranges if last >= 1]
-
-
-def _matchable(code: int, llama_cpp: bool) -> bool:
-    if llama_cpp and code == 0:
-        return False
-    return code <= _LAST and not _SURROGATES[0] <= code <= _SURROGATES[1]
-
-
-def _character(source: Source, start: int, spelling: str, offset: int, llama_cpp: bool) -> tuple[int, int]:
+def _character(source: Source, start: int, spelling: str, offset: int, llama_cpp: SymbolClasses | None) -> tuple[int, int]:
     """The code point written at ``offset`` of ``spelling`` and the offset after it."""
     character = spelling[offset]
     if character != "\\":
@@ -138,7 +130,7 @@ def _character(source: Source, start: int, spelling: str, offset: int, llama_cpp
     if len(digits) < length:
         raise source.error(start + offset, f"expected {length} hexadecimal digits after \\{sign}, found {len(digits)}", construct="escape")
     code = int(digits, 16)
-    if not llama_cpp and not _matchable(code, False):
+    if not llama_cpp and (code > _LAST or _SURROGATES[0] <= code <= _SURROGATES[1]):
         raise source.error(
             start + offset,
             f"\\{sign}{digits} is not a character",

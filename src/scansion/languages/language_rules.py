@@ -7,6 +7,7 @@ language without rules is wanted, is folded into one expression by state elimina
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from scansion._kernel import JSON_STRING, Language
@@ -172,11 +173,10 @@ def _eliminated(edges: Edges, accepting: list[bool], leaf: Callable[[Ranges], Ex
             ways[(state, end)] = EMPTY
     left = set(range(len(edges)))
     while left:
-
-        def through(state: int) -> int:
-            return sum(b == state for _, b in ways) * sum(a == state for a, _ in ways)
-
-        state = min(left, key=lambda candidate: (through(candidate), candidate))
+        into_each = Counter(b for _, b in ways)
+        out_of_each = Counter(a for a, _ in ways)
+        ranked = [(into_each[candidate] * out_of_each[candidate], candidate) for candidate in left]
+        state = min(ranked)[1]
         left.discard(state)
         loop = ways.pop((state, state), None)
         middle = EMPTY if loop is None else repeat(loop, 0, None)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from scansion._kernel import ALT, ARRAY, CALL, FAIL, JSON_STRING, LEX, OBJECT, REPEAT, RET, TOKEN
 from scansion.errors import LimitError, UnsupportedError
+from scansion.grammar.check import without_unused
 from scansion.grammar.nodes import NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Text, Tokens, choice, repeat, seq
 from scansion.grammar.productive import without_dead_ends
-from scansion.grammar.check import without_unused
 from scansion.languages.container_rules import ContainerRules
 from scansion.languages.language_rules import LanguageRules
 from scansion.languages.rule_names import RuleNames, readable_name
@@ -50,8 +50,10 @@ class ProgramRules:
         self.todo: list[int] = []
         self.languages = LanguageRules(self.bodies, self.fresh, one_expression=one_expression)
         self.containers = ContainerRules(self, repeated_keys)
-        self.conditions = list(program.conditions)  # grows by what is left of them once some keys are known
-        self.condition_numbers = {entry: number + 2 for number, entry in enumerate(map(tuple, self.conditions))}
+        self.conditions: list[tuple[int, int, int]] = [
+            (event, low, high) for event, low, high in program.conditions
+        ]  # grows by what is left of them once some keys are known
+        self.condition_numbers = {entry: number + 2 for number, entry in enumerate(self.conditions)}
         self.lexemes: dict[int, Expression] = {}
         self.visited = 0
 

@@ -1,0 +1,150 @@
+"""A grammar over symbols (``llama_cpp_symbols``) joined to a vocabulary: tokens written as symbols, and bytes in and out.
+
+As llama.cpp does, special tokens are taken for the text they are named by, a token's text ends at a zero byte, and a token
+terminal never matches an end token or a token whose first character is not whole.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from scansion.grammar.token_sets import bind_tokens, needs_binding
+from scansion.languages.llama_cpp_symbols import BEGIN, CUT
+from scansion.matching import Constraint, Matcher
+from scansion.program import ProgramData
+from scansion.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["LlamaCppConstraint", "LlamaCppMatcher", "llama_cpp_constraint", "symbols"]
+
+_CUT = chr(CUT).encode()
+_BEGIN = chr(BEGIN).encode()
+_SYMBOLS = [chr(byte).encode() for byte in range(256)]
+
+
+def llama_cpp_constraint(program: ProgramData, vocabulary: Vocabulary) -> LlamaCppConstraint:
+    """The constraint of a program over symbols."""
+    begins = any(ranges and tuple(ranges[0]) == (-1, -1) for ranges in program.token_sets)
+    view = _view(vocabulary, begins)
+    if needs_binding(program) or program.token_sets:
+        program = bind_tokens(program, vocabulary, never=_no_terminal(vocabulary))
+    return LlamaCppConstraint(program, view, vocabulary, begins)
+
+
+def symbols(text: bytes, begins: bool) -> bytes:
+    """A token's bytes as symbols, in UTF-8."""
+    text = text.partition(b"\0")[0]
+    written = b"".join(map(_SYMBOLS.__getitem__, text))
+    return (_BEGIN if begins else b"") + written + (_CUT if _ends_inside(text) else b"")
+
+
+def _ends_inside(text: bytes) -> bool:
+    """Whether a token may end inside a character: its bytes do, or all of them may continue one begun before."""
+    rest = text.lstrip(bytes(range(0x80, 0xC0)))
+    left = 0
+    for byte in rest:
+        left = left - 1 if left else _bytes_to_come(byte)
+    return left > 0 or not rest
+
+
+def _bytes_to_come(lead: int) -> int:
+    return 0 if lead < 0xC0 else 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3
+
+
+def _texts(vocabulary: Vocabulary) -> list[bytes | None]:
+    """The text llama.cpp has for each token, special ones with their names."""
+    texts = vocabulary.tokens
+    for name, token_id in vocabulary.special_tokens.items():
+        texts[token_id] = name.encode()
+    return texts
+
+
+@lru_cache(maxsize=8)
+def _view(vocabulary: Vocabulary, begins: bool) -> Vocabulary:
+    ends = set(vocabulary.eos_token_ids)
+    tokens = [
+        None if text is None or token_id in ends or not text.partition(b"\0")[0] else symbols(text, begins)
+        for token_id, text in enumerate(_texts(vocabulary))
+    ]
+    return Vocabulary(tokens, sorted(ends), name=f"{vocabulary.name}, as llama.cpp reads it")
+
+
+@lru_cache(maxsize=8)
+def _no_terminal(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """Ids that no token terminal matches: end tokens, tokens without text, and those whose first character is not whole."""
+    ends = set(vocabulary.eos_token_ids)
+    texts = enumerate(_texts(vocabulary))
+    return tuple(token_id for token_id, text in texts if token_id in ends or not text or not _begins_whole(text.partition(b"\0")[0]))
+
+
+def _begins_whole(text: bytes) -> bool:
+    return bool(text) and not 0x80 <= text[0] < 0xC0 and len(text) > _bytes_to_come(text[0])
+
+
+class LlamaCppConstraint(Constraint):
+    """A constraint over symbols; ``vocabulary`` is the view of the tokens, ``tokens`` the vocabulary as it is."""
+
+    def __init__(self, program: ProgramData, view: Vocabulary, tokens: Vocabulary, begins: bool) -> None:
+        super().__init__(program, view)
+        self.tokens = tokens
+        self.begins = begins
+
+    def matcher(self) -> LlamaCppMatcher:
+        return LlamaCppMatcher(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.program, self.vocabulary, self.tokens, self.begins))
+
+
+class LlamaCppMatcher(Matcher):
+    """A matcher that takes and gives bytes where the kernel's has symbols. Bytes given together count as one token."""
+
+    constraint: LlamaCppConstraint
+
+    def fork(self) -> LlamaCppMatcher:
+        copy = super().fork()
+        copy.__class__ = LlamaCppMatcher
+        assert isinstance(copy, LlamaCppMatcher)
+        return copy
+
+    def accept_bytes(self, data: bytes) -> bool:
+        return super().accept_bytes(symbols(data, self.constraint.begins)) if data else True
+
+    def bytes_accepted(self, data: bytes) -> int:
+        begin = _BEGIN if self.constraint.begins else b""
+        good = super().bytes_accepted(begin + b"".join(map(_SYMBOLS.__getitem__, data))) - len(begin)
+        taken = 0
+        for byte in data:
+            good -= len(_SYMBOLS[byte])
+            if good < 0:
+                break
+            taken += 1
+        return taken
+
+    def forced_bytes(self, limit: int = 4096) -> bytes:
+        return _bytes(super().forced_bytes(limit), stop=True)
+
+    def shortest_completion(self, limit: int = 1 << 20) -> bytes | None:
+        found = super().shortest_completion(limit)
+        return None if found is None else _bytes(found, stop=False)
+
+    def next_bytes(self) -> bytes:
+        return bytes(byte for byte in range(1, 256) if self.bytes_accepted(bytes((byte,))))
+
+    def forced_tokens(self, tokenize: object = None, *, emitted: Sequence[int] = (), limit: int = 4096) -> list[int]:
+        """Nothing is certain: llama.cpp takes any spelling of a character's bytes."""
+        return []
+
+
+def _bytes(written: bytes, *, stop: bool) -> bytes:
+    """Symbols as bytes; marks are left out, or end the result."""
+    out = bytearray()
+    for symbol in written.decode(errors="ignore"):
+        if ord(symbol) < 256:
+            out.append(ord(symbol))
+        elif stop:
+            break
+    return bytes(out)
