@@ -1,5 +1,6 @@
 // The extension module: errors translated, classes bound (bindings_*.cpp).
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include "binding_support.h"
 #include "errors.h"

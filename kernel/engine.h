@@ -6,12 +6,14 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "conditions.h"
 #include "frames.h"
+#include "json_values.h"
 #include "lexeme.h"
 #include "program.h"
 #include "text_trie.h"
@@ -58,6 +60,7 @@ struct Thread {
     LexId lex;
     std::uint32_t text;  // 0: not tracked; else text trie node + 1
     StackId stack;
+    std::uint32_t item = 0;  // inside an item of a unique array: its text so far, as `text` is
     bool operator==(const Thread&) const = default;
     auto operator<=>(const Thread&) const = default;
     bool is_token() const { return lex & token_thread; }
@@ -85,12 +88,35 @@ class Engine {
     const Thread& thread(StateId s, std::size_t i) const { return threads_[states_[s].first + i]; }
     StateId intern_threads(std::vector<Thread>& threads, bool accepting);
     // What follows when the lexeme of a thread on `stack` ends (no key read).
-    StateId after(StackId stack);
+    StateId after(StackId stack, std::uint32_t item = 0);
     // The same for a key whose text no token need know (mask walks).
-    StateId after_unknown_key(StackId stack);
+    StateId after_unknown_key(StackId stack, std::uint32_t item = 0);
     // The state whose mask is this one's: counters far from their bounds, used keys and texts no token can complete are folded.
     StateId fold(StateId state, std::uint32_t longest);
-    StateId after_key(StackId stack, std::uint32_t key, std::uint32_t text);  // text: trie node + 1, or 0 where `key` is given
+    StateId after_key(StackId stack, std::uint32_t key, std::uint32_t text, std::uint32_t item = 0);  // text: trie node + 1, or 0 where `key` is given
+    // The text of a unique array's item with one byte more; white space between JSON tokens is no part of it.
+    std::uint32_t extend_item(std::uint32_t item, LexId lex, std::uint8_t byte);
+    // Set where an item of a unique array has ended in the call of `after*` before; the caller clears it.
+    bool item_ended = false;
+    bool uses_values(StackId stack) const { return stacks_[stack].uses_values; }
+    // Calls `visit(text so far, frame)` for each unique array whose item the stack is inside of.
+    template <class Visit>
+    void for_each_open_item(StackId root, std::uint32_t item, Visit visit) const {
+        std::vector<StackId> todo{root};
+        for (std::size_t n = 0; !todo.empty() && n < 4096; ++n) {
+            StackId s = todo.back();
+            todo.pop_back();
+            if (!stacks_[s].uses_values) continue;
+            for (const Item& i : stacks_[s].items) {
+                if (i.kind() == Resume::array_after && arrays_.spec(i.data).unique) visit(item_text(arrays_[i.data].start, item), i.data);
+                todo.push_back(i.parent);
+            }
+        }
+    }
+    // Whether the lexeme can end in more ways than could all have been read before: free strings and numbers.
+    bool many_endings(LexId lex);
+    const JsonValues& values() const { return values_; }
+    bool ordered() const { return ordered_; }
     bool tracked_live(LexId lex, std::uint32_t text, StackId stack);
     std::uint32_t keep_text(std::uint32_t node, std::uint8_t byte) { return texts_.insert(node, byte); }
     // Whether the additional key `text` was used in any object the stack is inside of.
@@ -145,7 +171,9 @@ class Engine {
     struct Stack {
         std::vector<Item> items;
         std::uint32_t depth = 0;
-        bool uses_keys = false;  // some object on it has used additional keys
+        bool uses_keys = false;    // some object on it has used additional keys
+        bool uses_values = false;  // some unique array on it has read items
+        bool records = false;      // it is inside an item of a unique array
         StateId after = unknown_state;
         StateId after_unknown_key = unknown_state;
         StackId folded = unknown_state;
@@ -160,6 +188,7 @@ class Engine {
     struct Closure {
         std::vector<Thread> threads;
         bool accepting = false;
+        std::uint32_t item = 0;
         std::vector<Item> work;
         std::vector<std::pair<std::uint64_t, std::uint32_t>> seen;
         std::unordered_map<std::uint64_t, std::uint32_t> seen_many;
@@ -174,12 +203,17 @@ class Engine {
     StackId stack_of(Item item) { return intern_stack({item}); }
     void expand(StateId s);
     StateId compute_step(StateId s, std::uint8_t byte);
-    void add_lexeme_end(std::vector<Thread>& out, bool& accepting, const Thread& thread, LexId lex, std::uint32_t text);
+    void add_lexeme_end(std::vector<Thread>& out, bool& accepting, const Thread& thread, LexId lex, std::uint32_t text, std::uint32_t item);
     void add_state(std::vector<Thread>& out, bool& accepting, StateId s);
     StackId fold_stack(StackId stack, std::uint32_t longest);
     std::size_t plain_run(StateId state, std::string_view bytes) const;
 
+    std::string item_text(std::uint32_t start, std::uint32_t item) const;
+    bool surely_live(StateId state);
+    bool explore(StateId state);
+
     StateId finish(Closure& c);
+    void push(Closure& c, LexId lex, std::uint32_t text, StackId stack);
     void resume(Closure& c, const Item& item);
     void run(Closure& c, std::uint32_t node, StackId parent, bool fresh);
     void add_caller(Closure& c, std::uint32_t rule, const Item& item);
@@ -200,6 +234,8 @@ class Engine {
     Conditions conditions_;
     ObjectFrames objects_;
     ArrayFrames arrays_;
+    JsonValues values_;
+    bool ordered_ = true;  // no object takes its declared keys in any order
     std::vector<bool> key_texts_inserted_;                      // by object spec
     std::vector<std::vector<std::uint32_t>> key_nodes_;         // by object spec: text trie nodes of its properties
     std::unordered_map<std::uint32_t, std::uint32_t> key_of_text_;  // text trie node -> key id

@@ -237,10 +237,13 @@ FrameId ObjectFrames::fold(FrameId id, std::uint32_t longest) {
 
 // ---- arrays ----------------------------------------------------------------------------------------------------
 
-ArrayFrames::ArrayFrames(const Program& program) : program_(program) { counters_.emplace_back(); }
+ArrayFrames::ArrayFrames(const Program& program) : program_(program) {
+    counters_.emplace_back();
+    seen_.push_back({0, 0});
+}
 
 FrameId ArrayFrames::intern(const ArrayFrame& f) {
-    std::uint64_t h = combine(combine(f.spec, f.count), f.counters);
+    std::uint64_t h = combine(combine(combine(f.spec, f.count), f.counters), (std::uint64_t{f.seen} << 32) | f.start);
     std::uint32_t found = frame_table_.find(h, [&](std::uint32_t i) { return frames_[i] == f; });
     if (found != IndexTable::none) return found;
     FrameId id = static_cast<FrameId>(frames_.size());
@@ -281,6 +284,28 @@ std::uint32_t ArrayFrames::items_needed(FrameId id) const {
 }
 
 bool ArrayFrames::may_close(FrameId id) const { return items_needed(id) == 0; }
+
+FrameId ArrayFrames::with_start(FrameId id, std::uint32_t text) {
+    ArrayFrame f = frames_[id];
+    f.start = text;
+    return intern(f);
+}
+
+FrameId ArrayFrames::with_seen(FrameId id, std::uint32_t value) {
+    ArrayFrame f = frames_[id];
+    for (std::uint32_t u = f.seen; u; u = seen_[u].parent)
+        if (seen_[u].value == value) return no_frame;
+    std::uint64_t key = (std::uint64_t{f.seen} << 32) | value;
+    std::uint32_t next = seen_table_.find(key);
+    if (next == FlatMap::none) {
+        next = static_cast<std::uint32_t>(seen_.size());
+        seen_.push_back({f.seen, value});
+        seen_table_.insert(key, next);
+    }
+    f.seen = next;
+    f.start = 0;
+    return intern(f);
+}
 
 FrameId ArrayFrames::with_item(FrameId id, std::uint32_t alternative) {
     ArrayFrame f = frames_[id];
@@ -350,8 +375,8 @@ namespace scansion {
 FrameId ArrayFrames::fold(FrameId id, std::uint32_t longest) {
     ArrayFrame f = frames_[id];
     const ArraySpec& a = program_.arrays[f.spec];
-    if (!a.counters.empty()) return id;
-    f.count = fold_count(f.count, static_cast<std::uint32_t>(a.prefix.size()), a.min_items, a.max_items, longest);
+    f.seen = f.start = 0;
+    if (a.counters.empty()) f.count = fold_count(f.count, static_cast<std::uint32_t>(a.prefix.size()), a.min_items, a.max_items, longest);
     return f == frames_[id] ? id : intern(f);
 }
 

@@ -82,6 +82,8 @@ struct ArrayFrame {
     std::uint32_t spec = 0;
     std::uint32_t count = 0;     // items read, saturated where it no longer matters
     std::uint32_t counters = 0;  // interned
+    std::uint32_t seen = 0;      // unique items: interned chain of the values read
+    std::uint32_t start = 0;     // unique items: text of the enclosing unique item where this item began
     bool operator==(const ArrayFrame&) const = default;
 };
 
@@ -94,10 +96,16 @@ class ArrayFrames {
     bool may_close(FrameId f) const;
     const Value& next_value(FrameId f) const { return spec(f).at(frames_[f].count); }
     FrameId with_item(FrameId f, std::uint32_t alternative);  // no_frame: the array could not be finished
+    FrameId with_start(FrameId f, std::uint32_t text);        // an item begins
+    FrameId with_seen(FrameId f, std::uint32_t value);        // no_frame: the value was read before
+    template <class Visit>
+    void for_each_seen(FrameId f, Visit visit) const {
+        for (std::uint32_t u = frames_[f].seen; u; u = seen_[u].parent) visit(seen_[u].value);
+    }
     bool may_continue(FrameId f);
     FrameId fold(FrameId f, std::uint32_t longest);
     std::uint32_t items_needed(FrameId f) const;
-    std::size_t bytes() const { return frames_.size() * sizeof(ArrayFrame) * 2 + counters_.size() * 48; }
+    std::size_t bytes() const { return frames_.size() * sizeof(ArrayFrame) * 2 + counters_.size() * 48 + seen_.size() * 8 + seen_table_.bytes(); }
 
   private:
     FrameId intern(const ArrayFrame& frame);
@@ -107,6 +115,11 @@ class ArrayFrames {
     IndexTable frame_table_;
     std::vector<std::vector<std::uint32_t>> counters_;
     IndexTable counter_table_;
+    struct Seen {
+        std::uint32_t parent, value;
+    };
+    std::vector<Seen> seen_;
+    FlatMap seen_table_;
 };
 
 }  // namespace scansion

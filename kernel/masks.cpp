@@ -83,9 +83,11 @@ void Masks::doubtful(StateId state, const Memo& memo, std::vector<std::uint32_t>
                 }
             }
         }
-        if (memo.questioned.empty()) continue;
+        if (memo.questioned.empty() && !t.item) continue;
+        doubtful_items(t, memo, out);
         for (std::size_t q = 0; q < memo.questioned.size();) {
             std::uint32_t key = memo.questioned[q].first;
+            if (key >= item_part) break;
             bool doubt = engine_.uses_key(t.stack, key) || (t.text && t.text != foreign_text && texts.starts_with(key, t.text - 1));
             for (; q < memo.questioned.size() && memo.questioned[q].first == key; ++q)
                 if (doubt) out.push_back(memo.questioned[q].second);
@@ -93,6 +95,46 @@ void Masks::doubtful(StateId state, const Memo& memo, std::vector<std::uint32_t>
     }
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
+}
+
+// Tokens that may end an item whose value was read before.
+void Masks::doubtful_items(const Thread& t, const Memo& memo, std::vector<std::uint32_t>& out) {
+    auto add = [&](std::uint32_t mark) {
+        auto from = std::lower_bound(memo.questioned.begin(), memo.questioned.end(), std::pair{mark, 0u});
+        for (; from != memo.questioned.end() && from->first == mark; ++from) out.push_back(from->second);
+    };
+    if (t.item > TextTrie::root + 1) add(second_item_end);
+    if (!engine_.uses_values(t.stack)) return;
+    bool all = t.item == 0;
+    const LexMode mode = lexemes_[t.lex].key.mode;
+    const bool string = mode == LexMode::quote || (lexemes_[t.lex].key.json && mode != LexMode::end);
+    const bool prefixes = lexemes_.remaining_language(t.lex) != Languages::anything;
+    engine_.for_each_open_item(t.stack, t.item, [&](const std::string& so_far, FrameId frame) {
+        engine_.array_frames().for_each_seen(frame, [&](std::uint32_t value) {
+            if (all || !engine_.values().may_become(so_far, value, engine_.ordered())) return;
+            const bool whole_item = so_far.empty() || so_far[0] == '"';
+            if (!string || !whole_item || !engine_.values().is_string(value)) {
+                if (so_far.empty() && engine_.values().is_string(value) && !string) return;  // another thread reads strings
+                all = true;
+                return;
+            }
+            std::string inside = so_far.empty() ? std::string() : decode_json_string(std::string_view(so_far).substr(1));
+            collect_along(0, t.lex, engine_.values().decoded(value).substr(inside.size()), 0, prefixes, out);
+        });
+    });
+    if (all) add(item_part), add(item_end);
+}
+
+std::uint32_t Masks::add_item_mark(std::uint32_t keys, bool ended) {
+    bool part = false, end = false, second = false;
+    for (std::uint32_t k = keys; k != TextTrie::none; k = closed_[k].second) {
+        part |= closed_[k].first == item_part;
+        end |= closed_[k].first == item_end;
+        second |= closed_[k].first == second_item_end;
+    }
+    const std::uint32_t mark = !ended ? item_part : end ? second_item_end : item_end;
+    const bool there = mark == item_part ? part : mark == second_item_end && second;
+    return there ? keys : add_closed(keys, mark);
 }
 
 const std::vector<std::uint32_t>& Masks::closing_tokens(LexId lex, std::uint32_t text) {
@@ -152,7 +194,7 @@ void Masks::compute(StateId state, Memo& memo) {
 // ---- walking over threads --------------------------------------------------------------------------------------
 
 bool Masks::sliceable(const Thread& t) {
-    if (!lexemes_.dense(t.lex)) return false;
+    if (!lexemes_.dense(t.lex) || (t.item && (lexemes_[t.lex].key.mode == LexMode::text || !engine_.many_endings(t.lex)))) return false;
     if (t.text) {
         // A key of few words that begins in this token is walked, so that tokens which leave it no way on are noticed.
         if (t.text != foreign_text && lexemes_.remaining_language(t.lex) != Languages::anything) return false;
@@ -180,8 +222,8 @@ void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, 
 
 void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     auto slice = vocabulary_.slice(node, t.text ? t.lex : lexemes_.fold_lengths(t.lex, vocabulary_.longest_token()));
-    if (t.text && t.text != foreign_text) {
-        add_new_key(node, t, *slice, keys);
+    if ((t.text && t.text != foreign_text) || (node != 0 && t.item && t.item != foreign_text)) {
+        add_new_text(node, t, *slice, keys);
         return;
     }
     if (!slice->bits.empty()) {
@@ -192,8 +234,14 @@ void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
         for (std::size_t w = 0; w < scratch_.size(); ++w) scratch_[w] |= slice->bits[w];
     }
     for (std::uint32_t id : slice->stay) set(id, keys);
-    if (slice->remainders.size() > 1 || !slice->exits.empty()) {
-        StateId after = t.text ? engine_.after_unknown_key(t.stack) : engine_.after(t.stack);
+    if (slice->remainders.size() > 1 || !slice->exits.empty() || (t.item && !slice->ends.empty())) {
+        const std::uint32_t item = t.item ? foreign_text : 0;
+        engine_.item_ended = false;
+        StateId after = t.text ? engine_.after_unknown_key(t.stack, item) : engine_.after(t.stack, item);
+        if (t.item) {
+            keys = add_item_mark(keys, engine_.item_ended);
+            for (const Slice::End& e : slice->ends) set_tokens(vocabulary_.trie(), vocabulary_.trie().nodes[e.node], keys);
+        }
         if (after != dead_state) {
             std::size_t begin = threads_.size();
             push_state(after);
@@ -205,8 +253,8 @@ void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     }
 }
 
-// A key that began inside the token: where the token also closes it, its whole text is known and judged.
-void Masks::add_new_key(std::uint32_t node, const Thread& t, const Slice& slice, std::uint32_t keys) {
+// A key or an item that began inside the token: where the token also ends it, its whole text is known and judged.
+void Masks::add_new_text(std::uint32_t node, const Thread& t, const Slice& slice, std::uint32_t keys) {
     const Trie& trie = vocabulary_.trie();
     std::vector<std::uint32_t> fresh;  // closing tokens that no other thread has allowed
     for (const Slice::End& e : slice.ends)
@@ -229,16 +277,19 @@ void Masks::add_new_key(std::uint32_t node, const Thread& t, const Slice& slice,
             m = c;
         }
         LexId lex = t.lex;
-        std::uint32_t text = t.text - 1;
-        for (std::size_t k = 0; k + 1 < e.depth; ++k) {
+        std::uint32_t text = t.text, item = t.item;
+        for (std::size_t k = 0; k < e.depth; ++k) {
             std::uint8_t byte = static_cast<std::uint8_t>(any[from + k]), decoded[4];
-            std::uint32_t count = lexemes_.decoded(lex, byte, decoded);
-            for (std::uint32_t d = 0; d < count; ++d) text = engine_.keep_text(text, decoded[d]);
+            std::uint32_t count = text ? lexemes_.decoded(lex, byte, decoded) : 0;
+            for (std::uint32_t d = 0; d < count; ++d) text = engine_.keep_text(text - 1, decoded[d]) + 1;
+            if (item) item = engine_.extend_item(item, lex, byte);
             lex = lexemes_.step(lex, byte);
         }
-        StateId after = engine_.after_key(t.stack, no_key, text + 1);
+        engine_.item_ended = false;
+        StateId after = text ? engine_.after_key(t.stack, no_key, text, item) : engine_.after(t.stack, item);
         if (after == dead_state) continue;
-        const std::uint32_t with = add_closed(keys, text);
+        std::uint32_t with = text ? add_closed(keys, text - 1) : keys;
+        if (item) with = add_item_mark(with, engine_.item_ended);
         set_tokens(trie, n, with);
         if (n.end == e.node + 1) continue;
         std::size_t begin = threads_.size();
@@ -248,9 +299,10 @@ void Masks::add_new_key(std::uint32_t node, const Thread& t, const Slice& slice,
     }
 }
 
-void Masks::push_state(StateId state) {
+bool Masks::push_state(StateId state) {
     for (std::size_t i = 0, n = engine_.thread_count(state); i < n; ++i)
         if (const Thread& t = engine_.thread(state, i); !t.is_token()) threads_.push_back(t);
+    return state != dead_state;
 }
 
 bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys) {
@@ -262,29 +314,36 @@ bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys)
         std::uint32_t n = lexemes_.decoded(t.lex, byte, decoded);
         for (std::uint32_t k = 0; k < n; ++k) text = engine_.keep_text(text - 1, decoded[k]) + 1;
     }
+    const std::uint32_t item = t.item ? engine_.extend_item(t.item, t.lex, byte) : 0;
+    bool alive = false;
     if (lexemes_.accepting(lex)) {
         std::uint32_t key = lexemes_[lex].accepted_key;
+        engine_.item_ended = false;
         if (key == no_key && !text) {
-            push_state(engine_.after(t.stack));
+            alive = push_state(engine_.after(t.stack, item));
         } else if (!text) {
-            push_state(engine_.after_key(t.stack, key, 0));
+            alive = push_state(engine_.after_key(t.stack, key, 0, item));
         } else if (text == foreign_text) {
-            push_state(engine_.after_unknown_key(t.stack));
+            alive = push_state(engine_.after_unknown_key(t.stack, item));
         } else {
             keys = add_closed(keys, text - 1);
-            push_state(engine_.after_key(t.stack, key, text));
+            alive = push_state(engine_.after_key(t.stack, key, text, item));
         }
+        // In an item of a unique array whatever ends may leave only endings that were read before.
+        if (item || engine_.item_ended) keys = add_item_mark(keys, engine_.item_ended);
     }
+    if (item && !engine_.many_endings(lex)) keys = add_item_mark(keys, false);
     if (lexemes_.row(lex).live_bytes) {
         if (text && text != foreign_text && lexemes_.remaining_language(lex) != Languages::anything) {
             endings_.clear();
             engine_.few_endings(lex, text - 1, endings_);
             for (std::uint32_t e : endings_) keys = add_closed(keys, e);
-            if (!endings_.empty() && !engine_.tracked_live(lex, text - 1, t.stack)) return true;
+            if (!endings_.empty() && !engine_.tracked_live(lex, text - 1, t.stack)) return alive;
         }
-        threads_.push_back({lex, text, t.stack});
+        threads_.push_back({lex, text, t.stack, item});
+        alive = true;
     }
-    return true;
+    return alive;
 }
 
 void Masks::tidy(std::size_t begin) {

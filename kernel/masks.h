@@ -37,21 +37,26 @@ class Masks {
             return sizeof(Memo) + 4 * (set.capacity() + cleared.capacity() + 2 * questioned.capacity()) + (whole.use_count() == 1 ? whole->capacity() * 4 : 0);
         }
     };
+    // Entries of `questioned` about items of unique arrays: in the token something ended (or may have too few endings) inside an item, an
+    // item ended, and another after it.
+    static constexpr std::uint32_t item_part = 0xfffffffau, item_end = 0xfffffffbu, second_item_end = 0xfffffffcu;
+    std::uint32_t add_item_mark(std::uint32_t keys, bool ended);
     std::uint32_t memo_for(StateId state);
     std::uint32_t store(StateId state, Memo memo);
     void note(StateId state, std::uint32_t memo);
     void write(const Memo& memo, std::uint32_t* out) const;
     void compute(StateId state, Memo& memo);
     void doubtful(StateId state, const Memo& memo, std::vector<std::uint32_t>& out);
+    void doubtful_items(const Thread& thread, const Memo& memo, std::vector<std::uint32_t>& out);
     const std::vector<std::uint32_t>& closing_tokens(LexId lex, std::uint32_t text);
 
     void add_threads(std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void add_dense(std::uint32_t node, const Thread& thread, std::uint32_t keys);
-    void add_new_key(std::uint32_t node, const Thread& thread, const Slice& slice, std::uint32_t keys);
+    void add_new_text(std::uint32_t node, const Thread& thread, const Slice& slice, std::uint32_t keys);
     void walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     bool step_thread(const Thread& thread, std::uint8_t byte, std::uint32_t& keys);  // pushes what follows; false: nothing does
-    void push_state(StateId state);
+    bool push_state(StateId state);  // false: nothing is there
     void tidy(std::size_t begin);
     bool sliceable(const Thread& thread);
 

@@ -1,0 +1,181 @@
+#include "engine.h"
+
+#include <algorithm>
+
+namespace scansion {
+
+// ---- mask keys -------------------------------------------------------------------------------------------------
+
+StackId Engine::fold_stack(StackId root, std::uint32_t longest) {
+    if (stacks_[root].folded != unknown_state) return stacks_[root].folded;
+    std::vector<StackId> todo{root};  // parents first, without recursion: stacks may be very deep
+    while (!todo.empty()) {
+        StackId id = todo.back();
+        if (stacks_[id].folded != unknown_state) {
+            todo.pop_back();
+            continue;
+        }
+        bool ready = true;
+        for (const Item& i : stacks_[id].items)
+            if (i.kind() != Resume::accept && stacks_[i.parent].folded == unknown_state) todo.push_back(i.parent), ready = false;
+        if (!ready) continue;
+        todo.pop_back();
+        std::vector<Item> items = stacks_[id].items;
+        for (Item& i : items) {
+            switch (i.kind()) {
+                case Resume::accept: continue;
+                case Resume::node: break;
+                case Resume::repeat: {
+                    Repeat r = program_->repeat_at(i.low());
+                    i.data = fold_count(i.data, 1, r.low, r.high, longest);
+                    break;
+                }
+                case Resume::array_open:
+                case Resume::array_after:
+                case Resume::array_next: i.data = arrays_.fold(i.data, longest); break;
+                default: i.data = objects_.fold(i.data, longest);
+            }
+            i.parent = stacks_[i.parent].folded;
+        }
+        StackId folded = intern_stack(std::move(items));
+        stacks_[id].folded = folded;
+        stacks_[folded].folded = folded;
+    }
+    return stacks_[root].folded;
+}
+
+StateId Engine::fold(StateId id, std::uint32_t longest) {
+    if (id < folded_.size() && folded_[id] != unknown_state) return folded_[id];
+    std::vector<Thread> threads(threads_.begin() + states_[id].first, threads_.begin() + states_[id].first + states_[id].count);
+    for (Thread& t : threads) {
+        if (!t.is_token()) t.lex = lexemes_.fold_lengths(t.lex, longest);
+        if (t.text) {
+            const auto& items = stacks_[t.stack].items;
+            // A declared key spelled freely is known by its text; only additional keys can be told apart by nothing but what is used.
+            if (std::all_of(items.begin(), items.end(), [](const Item& i) { return i.kind() == Resume::object_group; })) t.text = foreign_text;
+        }
+        if (t.item > TextTrie::root + 1) t.item = foreign_text;
+        t.stack = fold_stack(t.stack, longest);
+    }
+    StateId folded = intern_threads(threads, states_[id].accepting);
+    if (folded_.size() < states_.size()) folded_.resize(states_.size() + states_.size() / 2, unknown_state);
+    folded_[folded] = folded;
+    return folded_[id] = folded;
+}
+
+bool Engine::uses_key(StackId root, std::uint32_t text) const {
+    std::vector<StackId> todo{root};
+    std::vector<StackId> seen;
+    while (!todo.empty()) {
+        StackId s = todo.back();
+        todo.pop_back();
+        if (!stacks_[s].uses_keys || std::find(seen.begin(), seen.end(), s) != seen.end()) continue;
+        if (seen.size() < 64) seen.push_back(s);
+        for (const Item& i : stacks_[s].items) {
+            if (i.kind() >= Resume::object_open && i.kind() <= Resume::object_next && objects_.is_used(i.data, text)) return true;
+            todo.push_back(i.parent);
+        }
+    }
+    return false;
+}
+
+bool Engine::item_takes(const Item& i, std::uint32_t text) const {
+    auto it = key_of_text_.find(text);
+    return (it != key_of_text_.end() && objects_.spec(i.data).index_of_key.count(it->second)) || objects_.is_used(i.data, text);
+}
+
+void Engine::few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out) {
+    const LexKey& key = lexemes_[lex].key;
+    if ((key.mode != LexMode::body && key.mode != LexMode::quote) || key.lang == Languages::anything) return;
+    constexpr std::size_t few = 256;
+    if (many_words_.find(key.lang) != FlatMap::none) return;
+    std::lock_guard lock(Languages::instance().mutex);
+    auto words = Languages::instance().words(key.lang, few);
+    if (!words) {
+        many_words_.insert(key.lang, 1);
+        return;
+    }
+    for (const auto& w : *words) {
+        std::uint32_t node = text;
+        for (CodePoint c : w) {
+            std::uint8_t bytes[4];
+            std::uint32_t n = encode_utf8(c, bytes);
+            for (std::uint32_t k = 0; k < n; ++k) node = texts_.insert(node, bytes[k]);
+        }
+        out.push_back(node);
+    }
+}
+
+// A key being read in a group must still be able to become one that is neither declared nor used.
+bool Engine::tracked_live(LexId lex, std::uint32_t text, StackId stack) {
+    std::vector<std::uint32_t> endings;
+    const LexKey& key = lexemes_[lex].key;
+    if (key.lang == Languages::anything) return true;
+    few_endings(lex, text, endings);
+    if (endings.empty()) return true;
+    for (const Item& i : stacks_[stack].items) {
+        if (i.kind() != Resume::object_group) return true;
+        for (std::uint32_t e : endings)
+            if (!item_takes(i, e)) return true;
+    }
+    return false;
+}
+
+// ---- items of unique arrays ------------------------------------------------------------------------------------
+
+std::uint32_t Engine::extend_item(std::uint32_t item, LexId lex, std::uint8_t byte) {
+    if (item == foreign_text) return item;
+    const bool space = byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
+    if (space && lexemes_[lex].key.mode == LexMode::text) return item;
+    return texts_.insert(item - 1, byte) + 1;
+}
+
+std::string Engine::item_text(std::uint32_t start, std::uint32_t item) const {
+    const std::uint32_t from = start ? start - 1 : TextTrie::root;
+    std::string out;
+    for (std::uint32_t n = item ? item - 1 : from; n != from; n = texts_.parent(n)) out.push_back(static_cast<char>(texts_.byte(n)));
+    return {out.rbegin(), out.rend()};
+}
+
+bool Engine::many_endings(LexId lex) {
+    const LexKey& key = lexemes_[lex].key;
+    const bool text = key.mode == LexMode::text;
+    if (!text && key.mode != LexMode::body && key.mode != LexMode::quote) return false;
+    if (text && !(lexemes_.row(lex).live[0] >> '1' & 1)) return false;  // not a number: marks and white space make no new values
+    if (key.lang == Languages::anything || many_words_.find(key.lang) != FlatMap::none) return true;
+    std::lock_guard lock(Languages::instance().mutex);
+    if (Languages::instance().count(key.lang, 257) <= 256) return false;
+    many_words_.insert(key.lang, 1);
+    return true;
+}
+
+// Only where values have been read may a text run into a dead end, and then only where few texts are left to it.
+bool Engine::surely_live(StateId id) {
+    const State& s = states_[id];
+    if (s.accepting || s.token_edges) return true;
+    for (std::uint32_t i = 0; i < s.count; ++i) {
+        const Thread& t = threads_[s.first + i];
+        if (!stacks_[t.stack].uses_values) return true;
+        if (many_endings(t.lex)) return true;
+    }
+    return false;
+}
+
+// Breadth first from a state with few texts left: true where one gets past the items already read, or the search is not exhausted.
+bool Engine::explore(StateId start) {
+    constexpr std::size_t most = 128;
+    std::vector<StateId> order{start};
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (i > 0 && surely_live(order[i])) return true;
+        if (order.size() > most) return true;
+        std::vector<std::uint8_t> bytes;
+        for_each_candidate(order[i], [&](std::uint8_t b) { bytes.push_back(b); });
+        for (std::uint8_t b : bytes) {
+            StateId to = compute_step(order[i], b);
+            if (to != dead_state && std::find(order.begin(), order.end(), to) == order.end()) order.push_back(to);
+        }
+    }
+    return false;
+}
+
+}  // namespace scansion
