@@ -2,7 +2,7 @@
 #
 #   make demo       a real language model writes JSON that keeps to a schema
 #   make test       all tests                       make lint      ruff, mypy --strict
-#   make kernel     rebuild the C++ extension       make sanitize  kernel tests under ASan and UBSan
+#   make kernel     rebuild the C++ extension       make sanitize  kernel tests under the sanitizers
 #   make bench      benchmarks, tables and plots    make oracle    long runs of the brute-force oracles
 #   make clean      remove what was built, but not .venv
 #
@@ -89,16 +89,21 @@ oracle: $(STAMPS)/dev $(STAMPS)/local kernel
 bench: $(STAMPS)/bench $(STAMPS)/local kernel
 	@for program in benchmarks/*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
 
-# The kernel's own C++ tests, then the Python tests of the kernel and of what sits on it, against an instrumented build.
+# Threads under ThreadSanitizer, the kernel's own C++ tests, then the Python tests of the kernel and of what sits on it,
+# against an instrumented build.
 # libstdc++ is preloaded too: AddressSanitizer must see its __cxa_throw before Python loads an extension that throws.
 sanitize: $(STAMPS)/dev
-	@test -f $(SANITIZE_BUILD)/build.ninja || $(CONFIGURE) -B $(SANITIZE_BUILD) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-		-DSCANSION_SANITIZE=ON -DSCANSION_TESTS=ON
-	$(BIN)/cmake --build $(SANITIZE_BUILD) --parallel $(JOBS)
-	$(BIN)/ctest --test-dir $(SANITIZE_BUILD) --output-on-failure
+	@test -f $(SANITIZE_BUILD)/thread/build.ninja || $(CONFIGURE) -B $(SANITIZE_BUILD)/thread -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+		-DSCANSION_SANITIZE=thread -DSCANSION_TESTS=ON
+	$(BIN)/cmake --build $(SANITIZE_BUILD)/thread --parallel $(JOBS) --target threads_test
+	$(SANITIZE_BUILD)/thread/threads_test
+	@test -f $(SANITIZE_BUILD)/address/build.ninja || $(CONFIGURE) -B $(SANITIZE_BUILD)/address -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+		-DSCANSION_SANITIZE=address -DSCANSION_TESTS=ON
+	$(BIN)/cmake --build $(SANITIZE_BUILD)/address --parallel $(JOBS)
+	$(BIN)/ctest --test-dir $(SANITIZE_BUILD)/address --output-on-failure
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(BIN)/python -m pytest --kernel $(SANITIZE_BUILD)/_kernel$(EXT_SUFFIX) -m "not model and not slow" $(SANITIZE_TESTS)
+		$(BIN)/python -m pytest --kernel $(SANITIZE_BUILD)/address/_kernel$(EXT_SUFFIX) -m "not model and not slow" $(SANITIZE_TESTS)
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/scansion/_kernel*.so
