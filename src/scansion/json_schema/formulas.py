@@ -13,7 +13,7 @@ from typing import Any
 from scansion.errors import LimitError
 from scansion.program import ProgramBuilder
 
-__all__ = ["MAX_DECISIONS", "Formula", "conjunction", "decide", "disjunction", "exactly_one", "has", "leaves", "negation"]
+__all__ = ["MAX_DECISIONS", "Formula", "assume", "conjunction", "decide", "disjunction", "exactly_one", "has", "leaves", "negation"]
 
 MAX_DECISIONS = 20_000  # decision nodes made while one condition is built
 
@@ -73,7 +73,7 @@ def exactly_one(parts: list[Formula]) -> Formula:
 
 
 def leaves(part: Formula) -> Iterator[tuple[str, Any]]:
-    """The ``has`` and ``met`` leaves."""
+    """The ``has`` and ``met`` leaves, from left to right."""
     stack = [part]
     while stack:
         part = stack.pop()
@@ -84,7 +84,29 @@ def leaves(part: Formula) -> Iterator[tuple[str, Any]]:
         elif part[0] == "not":
             stack.append(part[1])
         else:
-            stack += part[1]
+            stack += part[1][::-1]
+
+
+def assume(part: Formula, known: Mapping[Any, bool]) -> Formula:
+    """The formula with the leaves in ``known`` replaced by their truth values, simplified."""
+    done: dict[int, Formula] = {}  # by identity, as in ``decide``
+
+    def simplify(part: Formula) -> Formula:
+        if part is True or part is False:
+            return part
+        result = done.get(id(part))
+        if result is None:
+            kind, body = part
+            if kind in ("has", "met"):
+                result = known.get(part, part)
+            elif kind == "not":
+                result = negation(simplify(body))
+            else:
+                result = (conjunction if kind == "and" else disjunction)(map(simplify, body))
+            done[id(part)] = result
+        return result
+
+    return simplify(part)
 
 
 def decide(builder: ProgramBuilder, formula: Formula, events: Mapping[Any, int | bool], names: str) -> int:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from scansion._kernel import Language
 from scansion.errors import LimitError
-from scansion.json_schema.formulas import decide, leaves
+from scansion.json_schema.formulas import assume, leaves
+from scansion.json_schema.lower_conditions import Member, write_condition
 from scansion.json_schema.property_order import declared_names
 from scansion.json_schema.scalars import ANYTHING
 from scansion.json_schema.shapes import Expr, ObjectAlternative, ObjectFacet, Obligation, both
@@ -23,7 +24,6 @@ __all__ = ["object_spec"]
 
 MAX_LISTED_KEYS = 64  # a key language with at most this many words becomes properties
 MAX_REGIONS = 512  # disjoint key languages of one object
-MAX_WAYS = 512  # ways in which one member can meet obligations
 
 
 def object_spec(
@@ -82,55 +82,42 @@ def _sort(properties: list[Any], order: dict[str, int]) -> None:
 
 def _general(lowering: Lowering, alternative: ObjectAlternative, order: dict[str, int]) -> tuple[list[Any], list[Any], int]:
     """Properties, groups and condition node of any alternative."""
-    found = list(leaves(alternative.condition)) if alternative.condition is not True else []
-    obligations = list(dict.fromkeys(item for kind, item in found if kind == "met"))
-    named: dict[str, None] = {}
-    for facet in alternative.facets:
-        named.update(dict.fromkeys(facet.properties))
-    for obligation in obligations:
-        named.update(dict.fromkeys(obligation.properties))
-    named.update((name, None) for kind, name in found if kind == "has")
-    last = len(order)
-    names = sorted(named, key=lambda name: order.get(name, last)) if order else list(named)
-    names += [name for name in alternative.required if name not in named]
-
-    # (key, value, what each obligation asks of it) for named keys, then for the regions of all other keys.
-    members: list[tuple[str, Expr, tuple[Expr, ...]]] = [
-        (name, alternative.value(name), tuple(obligation.value(name) for obligation in obligations)) for name in names
-    ]
-    taken = frozenset(names)
-    regions: list[tuple[Language, Expr, tuple[Expr, ...]]] = []
+    needed = frozenset(alternative.required)
+    names, values = _named(alternative, order)
+    known = {("has", name): name in needed for name in names if name in needed or values[name] is None}
+    condition = assume(alternative.condition, known)
+    obligations = list(dict.fromkeys(item for kind, item in leaves(condition) if kind == "met"))
+    members = [Member(name, values[name], tuple(item.value(name) for item in obligations)) for name in names]
+    regions: list[tuple[Language, Member]] = []
     for language, value, asked in _regions(alternative.facets, obligations):
         listed = _few_words(language)
         if listed is None:
-            regions.append((language, value, asked))
+            regions.append((language, Member(None, value, asked)))
         else:
-            members += [(name, value, asked) for name in listed if name not in taken]
-
-    needed = frozenset(alternative.required)
-    first_event = len(members)
-    properties = [(name, _value(lowering, value, asked, first_event), name in needed) for name, value, asked in members]
-    merged: dict[tuple[Expr, tuple[Expr, ...]], list[Language]] = {}
-    for language, value, asked in regions:
-        merged.setdefault((value, asked), []).append(language)
+            members += [Member(name, value, asked) for name in listed if name not in values]
+    written = write_condition(lowering, condition, obligations, members, [member for _, member in regions])
+    properties = [(member.name, written.value(member), member.name in needed) for member in members]
+    merged: dict[Any, list[Language]] = {}
+    for language, member in regions:
+        merged.setdefault(written.value(member), []).append(language)
     groups = [
-        (languages[0] if len(languages) == 1 else Language.union(languages), _value(lowering, value, asked, first_event))
-        for (value, asked), languages in merged.items()
+        (languages[0] if len(languages) == 1 else Language.union(languages), value) for value, languages in merged.items() if value != -1
     ]
-    events: dict[Any, int | bool] = {("has", name): i for i, (name, _, _) in enumerate(members)}
-    for i, (name, value, _) in enumerate(members):
-        if name in needed:
-            events["has", name] = True
-        elif value is None:
-            events["has", name] = False
-        else:
-            events["has", name] = i
-    for i, obligation in enumerate(obligations):
-        events["met", obligation] = first_event + i
-    condition = 1
+    return properties, groups, written.node
+
+
+def _named(alternative: ObjectAlternative, order: dict[str, int]) -> tuple[list[str], dict[str, Expr]]:
+    """The keys an alternative knows by name, in their order, and the value of each."""
+    named: dict[str, None] = {}
+    for facet in alternative.facets:
+        named.update(dict.fromkeys(facet.properties))
     if alternative.condition is not True:
-        condition = decide(lowering.builder, alternative.condition, events, "the schema")
-    return properties, groups, condition
+        for kind, item in leaves(alternative.condition):
+            named.update({item: None} if kind == "has" else dict.fromkeys(item.properties))
+    last = len(order)
+    names = sorted(named, key=lambda name: order.get(name, last)) if order else list(named)
+    names += [name for name in alternative.required if name not in named]
+    return names, {name: alternative.value(name) for name in names}
 
 
 def _regions(facets: Sequence[ObjectFacet], obligations: Sequence[Obligation]) -> list[tuple[Language, Expr, tuple[Expr, ...]]]:
@@ -192,43 +179,3 @@ def _few_words(language: Language) -> list[str] | None:
     if language is ANYTHING or language.max_length() is None:
         return None
     return language.words(MAX_LISTED_KEYS)
-
-
-def _value(lowering: Lowering, value: Expr, asked: tuple[Expr, ...], first_event: int) -> Any:
-    """A rule, or the alternatives of a member that can meet obligations: each way of meeting some of them.
-
-    Alternatives may overlap, since a condition only ever asks that an obligation *was* met; they are kept apart where what does not meet
-    it is plain scalars, so that a discriminating ``enum`` under many obligations makes one alternative for each of its values.
-    """
-    if value is None:
-        return -1
-    norm = lowering.norm
-    ways: list[tuple[Expr, tuple[int, ...]]] = [(value, ())]
-    for number, expr in enumerate(asked):
-        if expr is None:
-            continue
-        event = first_event + number
-        fresh: list[tuple[Expr, tuple[int, ...]]] = []
-        for way, events in ways:
-            inside = both(way, expr)
-            if inside == way:
-                fresh.append((way, (*events, event)))
-            elif norm.impossible(inside):
-                fresh.append((way, events))
-            else:
-                fresh.append((inside, (*events, event)))
-                outside = way
-                if len(expr) == 1:
-                    apart = both(way, norm.negated(expr))
-                    if norm.impossible(apart):
-                        continue
-                    shape = norm.shape(apart)
-                    if not shape.objects and not shape.arrays:
-                        outside = apart
-                fresh.append((outside, events))
-        ways = fresh
-        if len(ways) > MAX_WAYS:
-            raise LimitError(f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS)
-    if len(ways) == 1 and not ways[0][1]:
-        return lowering.rule(value)
-    return tuple((lowering.rule(way), events) for way, events in ways)

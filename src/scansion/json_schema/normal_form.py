@@ -9,6 +9,7 @@ Negation is pushed inward by De Morgan until it is a complement of a scalar set,
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from scansion.errors import GrammarError, LimitError
@@ -88,6 +89,7 @@ class Normaliser:
         self._impossible: dict[Expr, bool] = {(): False, None: True}
         self._checking = 0
         self._unions: dict[int, tuple[Expr, ...]] = {}
+        self._alike: dict[Any, int] = {}
         self.exact = False
         self._plain: dict[str, Expr] = {}
         self._share_plain = "type" not in options.lenient
@@ -145,6 +147,18 @@ class Normaliser:
             return None
         (atom,) = expr
         return (atom ^ 1,)
+
+    def representative(self, expr: Expr) -> Expr:
+        """An expression that means the same, and is the same for subschemas that are written alike."""
+        if not expr:
+            return expr
+        alike = []
+        for atom in expr:
+            site = self.documents.sites[atom >> 1]
+            text = json.dumps(site.schema, sort_keys=True, default=str)
+            key = (text, atom & 1, site.resource, site.scope, None if "$" not in text else site.pointer)
+            alike.append(self._alike.setdefault(key, atom))
+        return tuple(alike)
 
     def any_of(self, exprs: tuple[Expr, ...], site: Site, suffix: str) -> Expr:
         """An expression for the union of some."""

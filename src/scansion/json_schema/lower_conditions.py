@@ -1,0 +1,140 @@
+"""Conditions of an object to decision diagrams, and what each member can contribute to them.
+
+Obligations become events of the members that can meet them: a member's value gets alternatives, each with the events that are true when
+it matched. Alternatives may overlap, since a condition only ever asks that an obligation *was* met; they are kept apart where what
+does not meet it is plain scalars, so that a discriminating ``enum`` under many obligations makes one alternative for each
+of its values and not one for each set of them.
+
+Decision diagrams live or die by the order of their variables. Events are numbered as the condition names them, so that what is decided
+together is numbered together; where presence is asked beside obligations, it gets an event of its own there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from scansion.errors import LimitError
+from scansion.json_schema.formulas import Formula, assume, decide, leaves
+from scansion.json_schema.shapes import Expr, Obligation, both
+
+if TYPE_CHECKING:
+    from scansion.json_schema.lower import Lowering
+
+__all__ = ["MAX_WAYS", "Member", "WrittenCondition", "write_condition"]
+
+MAX_WAYS = 512  # alternatives of one member's value
+
+Way = tuple[Expr, tuple[int, ...]]  # a value expression, and the obligations (by index) it meets
+
+
+class Member:
+    """A key, or a region of keys (``name`` None): its value, and what each obligation asks of it (None: it cannot meet that one)."""
+
+    __slots__ = ("asked", "name", "value")
+
+    def __init__(self, name: str | None, value: Expr, asked: tuple[Expr, ...]) -> None:
+        self.name = name
+        self.value = value
+        self.asked = asked
+
+
+class WrittenCondition:
+    """The decision node of a condition (0 never, 1 always), and the value of each member with its events."""
+
+    def __init__(
+        self, lowering: Lowering, node: int, ways: dict[int, list[Way]], events: dict[Any, int], obligations: Sequence[Any]
+    ) -> None:
+        self.node = node
+        self._lowering = lowering
+        self._ways = ways
+        self._events = events
+        self._obligations = obligations
+
+    def value(self, member: Member) -> Any:
+        """-1, a rule, or a tuple of (rule, events)."""
+        if member.value is None:
+            return -1
+        rule = self._lowering.rule
+        ways = self._ways.get(id(member))
+        present = self._events.get(("has", member.name))
+        own: tuple[int, ...] = () if present is None else (present,)
+        if ways is None:
+            return rule(member.value) if not own else ((rule(member.value), own),)
+        events = self._events
+        numbered = []
+        for value, met in ways:
+            known = [events["met", self._obligations[i]] for i in met if ("met", self._obligations[i]) in events]
+            numbered.append((rule(value), tuple(sorted((*own, *known)))))
+        if len(numbered) == 1 and not numbered[0][1]:
+            return numbered[0][0]
+        return tuple(dict.fromkeys(numbered))
+
+
+def write_condition(
+    lowering: Lowering, condition: Formula, obligations: Sequence[Obligation], members: Sequence[Member], regions: Sequence[Member]
+) -> WrittenCondition:
+    """Decide a condition over the events of members and regions.
+
+    Args:
+        condition: without leaves whose truth is known.
+        obligations: those in the condition, in the order of ``Member.asked``.
+
+    Raises:
+        LimitError: the diagram, or the alternatives of a member, are too many.
+    """
+    if condition is True:
+        return WrittenCondition(lowering, 1, {}, {}, obligations)
+    ways: dict[int, list[Way]] = {}
+    meetable: set[int] = set()
+    for member in (*members, *regions):
+        if member.value is not None and any(expr is not None for expr in member.asked):
+            found = ways[id(member)] = _ways(lowering, member)
+            meetable.update(i for _, met in found for i in met)
+    condition = assume(condition, {("met", item): False for i, item in enumerate(obligations) if i not in meetable})
+    events: dict[Any, int] = {}
+    if not obligations:
+        presence = {("has", member.name): i for i, member in enumerate(members)}
+        try:
+            node = decide(lowering.builder, condition, presence, "the schema")
+            return WrittenCondition(lowering, node, ways, {}, obligations)
+        except LimitError:
+            pass  # the order of the keys is a bad order of decisions: number them as the condition names them
+    for leaf in leaves(condition):
+        if leaf not in events:
+            events[leaf] = len(members) + len(events)
+    node = decide(lowering.builder, condition, events, "the schema")
+    return WrittenCondition(lowering, node, ways, events, obligations)
+
+
+def _ways(lowering: Lowering, member: Member) -> list[Way]:
+    """The ways to meet some of the obligations a member can meet."""
+    norm = lowering.norm
+    ways: list[Way] = [(member.value, ())]
+    alike: dict[Expr, list[int]] = {}
+    for number, expr in enumerate(member.asked):
+        if expr is not None:
+            alike.setdefault(norm.representative(expr), []).append(number)
+    for expr, numbers in alike.items():
+        fresh: list[Way] = []
+        for way, met in ways:
+            inside = both(way, expr)
+            if inside == way:
+                fresh.append((way, (*met, *numbers)))
+            elif norm.impossible(inside):
+                fresh.append((way, met))
+            else:
+                fresh.append((inside, (*met, *numbers)))
+                outside = way
+                if len(expr) == 1:
+                    apart = both(way, norm.negated(expr))
+                    if norm.impossible(apart):
+                        continue
+                    shape = norm.shape(apart)
+                    if not shape.objects and not shape.arrays:
+                        outside = apart
+                fresh.append((outside, met))
+        ways = fresh
+        if len(ways) > MAX_WAYS:
+            raise LimitError(f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS)
+    return ways
