@@ -15,6 +15,7 @@ _COMMANDS = {
     "check": "Say whether texts keep to a grammar, and where not.",
     "mask": "Show which tokens a grammar allows after a text.",
     "doctor": "Report versions, kernel, models, and a one-second self-test.",
+    "serve": "Serve OpenAI's and Ollama's HTTP APIs.",
     "demo": "Watch the embedded model fill in a schema, and check what it wrote.",
 }
 

@@ -1,0 +1,258 @@
+"""One request and its answer over ASGI: body limit, deadline, disconnects, streams, errors in the API's own shape.
+
+An endpoint's handler is called with a ``Call`` and returns a JSON value or an ``EventStream``. The status is sent when the
+first event of a stream is there, so that what goes wrong before any token is a proper error answer, not a broken stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import Message, Receive, Scope, Send
+
+from scansion.errors import ScansionError
+from scansion.server.errors import ApiError, from_error
+from scansion.server.json_text import read_object
+from scansion.server.request_log import RequestRecord
+
+if TYPE_CHECKING:
+    from scansion.server.service import Service
+
+__all__ = ["Call", "Endpoint", "EventStream", "Handler", "json_bytes", "send_json"]
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
+_LARGE_BODY = 1 << 16
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request as a handler sees it.
+
+    Attributes:
+        body: the JSON object sent; empty for GET.
+        client: who asks, for fairness: the key's fingerprint or the address.
+        request_id: for logs, and in the header ``x-request-id``.
+        record: what the log will say.
+        path_name: the last part of a path such as ``/v1/models/NAME``.
+    """
+
+    body: dict[str, Any]
+    client: str
+    request_id: str
+    record: RequestRecord
+    path_name: str = ""
+
+
+@dataclass(frozen=True)
+class EventStream:
+    """A streamed answer.
+
+    Attributes:
+        media_type: of the stream.
+        events: encoded events, in order.
+        error_event: how an error is told inside the stream, after which it ends.
+    """
+
+    media_type: str
+    events: AsyncGenerator[bytes]
+    error_event: Callable[[ApiError], bytes]
+
+
+Handler = Callable[["Service", Call], Awaitable[Any]]
+
+
+def json_bytes(value: Any) -> bytes:
+    """Compact JSON in UTF-8."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+class Endpoint:
+    """An ASGI application for one path."""
+
+    def __init__(self, service: Service, handler: Handler, *, ollama: bool = False, has_body: bool = True) -> None:
+        self._service = service
+        self._handler = handler
+        self._ollama = ollama
+        self._has_body = has_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        service = self._service
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        given = headers.get("x-request-id", "")
+        request_id = given if _REQUEST_ID.match(given) else f"req_{secrets.token_hex(12)}"
+        route = scope.get("route")
+        path = str(getattr(route, "path", scope["path"]))
+        record = RequestRecord(request_id, scope["method"], path, service.client_of(scope, headers))
+        reply = _Reply(send, request_id)
+        service.metrics.in_progress.inc()
+        try:
+            await self._answer(scope, receive, headers, record, reply)
+        finally:
+            service.metrics.in_progress.dec()
+            service.metrics.requests.labels(path, str(reply.status)).inc()
+            service.metrics.seconds.labels(path).observe(asyncio.get_running_loop().time() - reply.started)
+            if reply.first_at:
+                service.metrics.first_seconds.labels(path).observe(reply.first_at - reply.started)
+            record.write(reply.status)
+
+    async def _answer(self, scope: Scope, receive: Receive, headers: Mapping[str, str], record: RequestRecord, reply: _Reply) -> None:
+        service = self._service
+        body_taken = asyncio.Event()
+        work = asyncio.create_task(self._work(scope, receive, headers, record, reply, body_taken))
+        watch = asyncio.create_task(_disconnected(receive, body_taken))
+        try:
+            async with asyncio.timeout(service.settings.deadline):
+                await asyncio.wait((work, watch), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                service.metrics.disconnects.inc()
+                record.add(disconnected=True)
+                reply.status = 499
+                return
+            await work
+        except TimeoutError:
+            await _cancelled(work)
+            await self._tell(
+                ApiError(504, f"the answer took longer than {service.settings.deadline:g} s", code="deadline_exceeded"), record, reply
+            )
+        except ApiError as error:
+            await self._tell(error, record, reply)
+        except ScansionError as error:
+            await self._tell(from_error(error), record, reply)
+        except Exception as error:
+            record.fault(error)
+            await self._tell(ApiError(500, "an internal error: the server's log says more", code="internal_error"), record, reply)
+        finally:
+            await _cancelled(work)
+            await _cancelled(watch)
+
+    async def _work(
+        self, scope: Scope, receive: Receive, headers: Mapping[str, str], record: RequestRecord, reply: _Reply, body_taken: asyncio.Event
+    ) -> None:
+        service = self._service
+        body: dict[str, Any] = {}
+        if self._has_body:
+            raw = await _read_body(receive, headers, service.settings.body_limit)
+            body_taken.set()
+            body = await asyncio.to_thread(read_object, raw) if len(raw) > _LARGE_BODY else read_object(raw)
+        body_taken.set()
+        call = Call(body, record.fields["client"], record.fields["request_id"], record, str(scope.get("path_params", {}).get("name", "")))
+        result = await self._handler(service, call)
+        if not isinstance(result, EventStream):
+            await reply.json(200, result)
+            return
+        reply.error_event = result.error_event
+        async with contextlib.aclosing(result.events) as events:
+            async for event in events:
+                if not reply.begun:
+                    await reply.begin(200, result.media_type)
+                await reply.chunk(event)
+        await reply.end()
+
+    async def _tell(self, error: ApiError, record: RequestRecord, reply: _Reply) -> None:
+        self._service.metrics.errors.labels(error.code).inc()
+        record.add(error=error.code, param=error.param)
+        with contextlib.suppress(OSError):  # whoever asked may have gone
+            if reply.begun:
+                if reply.error_event is not None:
+                    await reply.chunk(reply.error_event(error))
+                await reply.end()
+                return
+            headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
+            await reply.json(error.status, error.ollama() if self._ollama else error.openai(), headers)
+
+
+class _Reply:
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id
+        self.started = asyncio.get_running_loop().time()
+        self.first_at = 0.0
+        self.status = 500
+        self.begun = False
+        self.ended = False
+        self.error_event: Callable[[ApiError], bytes] | None = None
+
+    async def json(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
+        data = value if isinstance(value, bytes) else json_bytes(value)
+        await self.begin(status, "application/json", {"content-length": str(len(data)), **(headers or {})})
+        self.ended = True
+        await self._send({"type": "http.response.body", "body": data, "more_body": False})
+
+    async def begin(self, status: int, media_type: str, headers: Mapping[str, str] | None = None) -> None:
+        self.begun = True
+        self.status = status
+        self.first_at = asyncio.get_running_loop().time()
+        fields = {"content-type": media_type, "x-request-id": self._request_id, "cache-control": "no-store", **(headers or {})}
+        if "content-length" not in fields:
+            fields["x-accel-buffering"] = "no"  # proxies must not hold a stream back
+        await self._send(
+            {
+                "type": "http.response.start",
+                "status": status,
+                "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()],
+            }
+        )
+
+    async def chunk(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end(self) -> None:
+        if not self.ended:
+            self.ended = True
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def send_json(send: Send, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
+    """A whole JSON answer outside of an endpoint (a refused key, an unknown path)."""
+    data = json_bytes(value)
+    fields = {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
+    start: Message = {
+        "type": "http.response.start",
+        "status": status,
+        "headers": [(name.encode("latin-1"), text.encode("latin-1")) for name, text in fields.items()],
+    }
+    await send(start)
+    await send({"type": "http.response.body", "body": data, "more_body": False})
+
+
+async def _read_body(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:
+    too_large = ApiError(
+        413, f"the body is larger than {limit:,} bytes", code="body_too_large", details={"limit": "body_bytes", "allowed": limit}
+    )
+    declared = headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
+        raise too_large
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise asyncio.CancelledError
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
+            raise too_large
+        pieces.append(piece)
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+
+
+async def _disconnected(receive: Receive, body_taken: asyncio.Event) -> None:
+    await body_taken.wait()
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _cancelled(task: asyncio.Task[Any]) -> None:
+    """Cancel a task and wait until it has cleaned up."""
+    if not task.done():
+        task.cancel()
+    with contextlib.suppress(asyncio.CancelledError, Exception):
+        await task

@@ -1,0 +1,161 @@
+"""What all endpoints of one server share."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import Scope
+
+from scansion.errors import GrammarError, LimitError
+from scansion.server.admission import FairQueue
+from scansion.server.backend import Backend, Constrained, Job, Outcome
+from scansion.server.compile_pool import CompilePool
+from scansion.server.errors import from_error
+from scansion.server.metrics import Metrics
+from scansion.server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from scansion.server.resolver import Asked
+    from scansion.server.tools import ToolPlan
+    from scansion.vocabulary import Vocabulary
+
+__all__ = ["Service"]
+
+
+class Service:
+    """Backend, queue, compile pool and figures of one server."""
+
+    def __init__(self, backend: Backend, settings: ServerSettings, pool: CompilePool | None = None) -> None:
+        self.backend = backend
+        self.settings = settings
+        self.metrics = Metrics()
+        self.queue = FairQueue(backend.slots, settings.queue_limit)
+        self.pool = pool or CompilePool(workers=settings.compile_workers, seconds=settings.compile_seconds, memory=settings.compile_memory)
+        self.draining = False
+        self._keys = [hashlib.sha256(key.encode()).digest() for key in settings.api_keys]
+        self._bytes: Vocabulary | None = None
+        self.metrics.watch("scansion_queue_waiting", "Jobs waiting for a place.", lambda: self.queue.waiting)
+        self.metrics.watch("scansion_places_held", "Jobs being written.", lambda: self.queue.held)
+        self.metrics.watch("scansion_compile_cache_hits", "Grammars found in the cache.", lambda: self.pool.hits)
+        self.metrics.watch("scansion_compile_cache_misses", "Grammars made.", lambda: self.pool.misses)
+        self.metrics.watch("scansion_compile_kills", "Compile processes killed.", lambda: self.pool.kills)
+
+    async def start(self) -> None:
+        """Start everything that needs the event loop."""
+        await self.pool.start()
+        await self.backend.start()
+
+    async def close(self) -> None:
+        """End everything."""
+        self.draining = True
+        await self.backend.close()
+        await self.pool.close()
+
+    # -- who asks ----------------------------------------------------------------------------------------------------
+
+    def authorised(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request carries an accepted key. The time does not tell which key, or how much of it, was right."""
+        if not self._keys:
+            return True
+        given = hashlib.sha256(_bearer(headers).encode()).digest()
+        good = False
+        for key in self._keys:
+            good |= hmac.compare_digest(key, given)
+        return good
+
+    def client_of(self, scope: Scope, headers: Mapping[str, str]) -> str:
+        """Who asks: the fingerprint of the key where keys are asked for, else the address."""
+        if self._keys:
+            return "key-" + hashlib.sha256(_bearer(headers).encode()).hexdigest()[:12]
+        client = scope.get("client")
+        return str(client[0]) if client else "local"
+
+    # -- constraints -------------------------------------------------------------------------------------------------
+
+    async def constrained(self, asked: Asked, plan: ToolPlan | None, job: Job, client: str) -> Job:
+        """The job with its constraint compiled, and checked against what the backend can enforce.
+
+        Args:
+            asked: what the answer must keep to.
+            plan: tools, whose grammar then takes the place of ``asked``.
+            job: everything else.
+            client: who asks.
+
+        Raises:
+            ApiError: 400, 413 or 422 with parameter, pointer, keyword and hint.
+        """
+        recipe, param = (plan.recipe, plan.param) if plan is not None else (asked.recipe, asked.param)
+        if recipe is not None:
+            try:
+                compiled = await self.pool.compile(recipe, client, relax=job.extension.validate)
+            except (GrammarError, LimitError) as error:
+                raise from_error(error, _place_of(error, plan, asked, str(param))) from None
+            job = replace(job, constraint=Constrained(recipe, compiled.grammar, str(param), compiled.relaxed))
+        enforced = await self.backend.check(job, client)
+        relaxed = job.constraint is not None and bool(job.constraint.relaxed)
+        return replace(job, validated=relaxed or not enforced)
+
+    async def violation(self, job: Job, content: str, client: str) -> str | None:
+        """Why an answer does not keep to its constraint, or None.
+
+        Raises:
+            ApiError: 422 where checking exceeds its limits.
+        """
+        constraint = job.constraint
+        if constraint is None:
+            return None
+        if constraint.relaxed:
+            formats = dict(constraint.recipe.options).get("formats", "enforce") != "annotate"
+            try:
+                return await self.pool.violation(constraint.recipe.text, content, client, formats=formats)
+            except (GrammarError, LimitError) as error:
+                raise from_error(error, constraint.param) from None
+        matcher = constraint.grammar.compile(self.byte_vocabulary).matcher()
+        data = content.encode()
+        if matcher.accept_bytes(data) and matcher.is_complete:
+            return None
+        good = matcher.bytes_accepted(data)
+        return "it ends too early" if good >= len(data) else f"it leaves the grammar at byte {good}"
+
+    @property
+    def byte_vocabulary(self) -> Vocabulary:
+        """One token for each byte: for matchers that only check text."""
+        if self._bytes is None:
+            from scansion.vocabulary import Vocabulary
+
+            self._bytes = Vocabulary([bytes([byte]) for byte in range(256)] + [None], eos_token_ids=[256])
+        return self._bytes
+
+    def count(self, report: Mapping[str, Any], outcome: Outcome) -> None:
+        """Add an answer to the figures."""
+        metrics = self.metrics
+        metrics.tokens.labels("prompt").inc(outcome.prompt_tokens)
+        metrics.tokens.labels("completion").inc(outcome.tokens)
+        metrics.answers.labels(report["constraint"], report.get("enforced_by", "nothing"), str(report["complete"]).lower()).inc()
+        for source, figures in report.get("drafts", {}).items():
+            metrics.drafts.labels(source, "accepted").inc(figures["accepted"])
+            metrics.drafts.labels(source, "rejected").inc(figures["proposed"] - figures["accepted"])
+
+
+def _bearer(headers: Mapping[str, str]) -> str:
+    kind, _, key = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return key.strip()
+    return headers.get("x-api-key", "")
+
+
+def _place_of(error: GrammarError | LimitError, plan: ToolPlan | None, asked: Asked, param: str) -> str:
+    """The parameter that held what is wrong: with tools, the one tool."""
+    if plan is None:
+        return param
+    name = getattr(error, "tool", None)
+    if name is None:
+        return str(asked.param or param)
+    for index, tool in enumerate(plan.tools):
+        if tool.name == name:
+            return f"tools.{index}.function.parameters"
+    return param
