@@ -11,11 +11,12 @@ together is numbered together; where presence is asked beside obligations, it ge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scansion.errors import LimitError
 from scansion.json_schema.formulas import Formula, assume, decide, leaves
+from scansion.json_schema.needed_ways import clauses_of, needed_sets, reachable
 from scansion.json_schema.shapes import Expr, Obligation, both
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_WAYS", "Member", "WrittenCondition", "write_condition"]
 
 MAX_WAYS = 512  # alternatives of one member's value
+MAX_OVERLAPPING = 4  # obligations for all of whose sets a member gets alternatives
 
 Way = tuple[Expr, tuple[int, ...]]  # a value expression, and the obligations (by index) it meets
 
@@ -31,9 +33,10 @@ Way = tuple[Expr, tuple[int, ...]]  # a value expression, and the obligations (b
 class Member:
     """A key, or a region of keys (``name`` None): its value, and what each obligation asks of it (None: it cannot meet that one)."""
 
-    __slots__ = ("asked", "name", "value")
+    __slots__ = ("asked", "name", "required", "value")
 
-    def __init__(self, name: str | None, value: Expr, asked: tuple[Expr, ...]) -> None:
+    def __init__(self, name: str | None, value: Expr, asked: tuple[Expr, ...], required: bool = False) -> None:
+        self.required = required
         self.name = name
         self.value = value
         self.asked = asked
@@ -89,7 +92,10 @@ def write_condition(
     meetable: set[int] = set()
     for member in (*members, *regions):
         if member.value is not None and any(expr is not None for expr in member.asked):
-            found = ways[id(member)] = _ways(lowering, member)
+            found = _ways(lowering, member)
+            if found is None:  # too many sets of obligations: only those the condition may call for
+                found = _needed_ways(lowering, condition, obligations, members, regions, member)
+            ways[id(member)] = found
             meetable.update(i for _, met in found for i in met)
     condition = assume(condition, {("met", item): False for i, item in enumerate(obligations) if i not in meetable})
     events: dict[Any, int] = {}
@@ -107,16 +113,14 @@ def write_condition(
     return WrittenCondition(lowering, node, ways, events, obligations)
 
 
-def _ways(lowering: Lowering, member: Member) -> list[Way]:
-    """The ways to meet some of the obligations a member can meet."""
+def _ways(lowering: Lowering, member: Member) -> list[Way] | None:
+    """The ways to meet some of the obligations a member can meet; None where they are too many."""
     norm = lowering.norm
     ways: list[Way] = [(member.value, ())]
-    alike: dict[Expr, list[int]] = {}
-    for number, expr in enumerate(member.asked):
-        if expr is not None:
-            alike.setdefault(norm.representative(expr), []).append(number)
-    for expr, numbers in alike.items():
+    overlapping = 0
+    for expr, numbers in _asked(lowering, member).items():
         fresh: list[Way] = []
+        overlaps = False
         for way, met in ways:
             inside = both(way, expr)
             if inside == way:
@@ -133,8 +137,78 @@ def _ways(lowering: Lowering, member: Member) -> list[Way]:
                     shape = norm.shape(apart)
                     if not shape.objects and not shape.arrays:
                         outside = apart
+                overlaps = overlaps or outside is way
                 fresh.append((outside, met))
         ways = fresh
-        if len(ways) > MAX_WAYS:
-            raise LimitError(f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS)
+        overlapping += overlaps
+        if overlapping > MAX_OVERLAPPING or len(ways) > MAX_WAYS:
+            return None
+    return ways
+
+
+def _asked(lowering: Lowering, member: Member) -> dict[Expr, list[int]]:
+    """What is asked of a member, and by which obligations; what is written alike is asked once."""
+    alike: dict[Expr, list[int]] = {}
+    for number, expr in enumerate(member.asked):
+        if expr is not None:
+            alike.setdefault(lowering.norm.representative(expr), []).append(number)
+    return alike
+
+
+def _needed_ways(
+    lowering: Lowering,
+    condition: Formula,
+    obligations: Sequence[Obligation],
+    members: Sequence[Member],
+    regions: Sequence[Member],
+    member: Member,
+) -> list[Way]:
+    """The ways to meet what the condition may call for once the other members have done what they can (see ``needed_ways``)."""
+    clauses = clauses_of(condition)
+    needed: set[int] | None = None
+    masks: dict[Any, int] = {}
+    if clauses is not None:
+        for bit, clause in enumerate(clauses):
+            for leaf in clause:
+                masks[leaf] = masks.get(leaf, 0) | 1 << bit
+
+        def meets(numbers: Iterable[int]) -> int:
+            mask = 0
+            for number in numbers:
+                mask |= masks.get(("met", obligations[number]), 0)
+            return mask
+
+        satisfied = {0}
+        others = 0
+        for other in (*members, *regions):
+            if other.value is None:
+                continue
+            here = masks.get(("has", other.name), 0)
+            absent = masks.get(("lacks", other.name), 0)
+            if other is member:
+                satisfied = {mask | here for mask in satisfied}
+                continue
+            found = _ways(lowering, other) if any(expr is not None for expr in other.asked) else [(other.value, ())]
+            if found is None:
+                others |= meets(number for number, expr in enumerate(other.asked) if expr is not None)
+                found = [(other.value, ())]
+            options = {here | meets(met) for _, met in found}
+            if not other.required:
+                options.add(absent)
+            if options != {0}:
+                satisfied = reachable(satisfied, sorted(options), repeated=other.name is None)
+        own = meets(number for number, expr in enumerate(member.asked) if expr is not None)
+        needed = needed_sets(satisfied, (1 << len(clauses)) - 1, own, others, MAX_WAYS)
+    if needed is None:
+        raise LimitError(f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS)
+    asked = _asked(lowering, member)
+    ways: list[Way] = []
+    for mask in sorted(needed | {0}):
+        way, met = member.value, []
+        for expr, numbers in asked.items():
+            if meets(numbers) & mask:
+                way = both(way, expr)
+                met += numbers
+        if not lowering.norm.impossible(way):
+            ways.append((way, tuple(met)))
     return ways

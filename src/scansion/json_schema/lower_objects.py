@@ -87,7 +87,7 @@ def _general(lowering: Lowering, alternative: ObjectAlternative, order: dict[str
     known = {("has", name): name in needed for name in names if name in needed or values[name] is None}
     condition = assume(alternative.condition, known)
     obligations = list(dict.fromkeys(item for kind, item in leaves(condition) if kind == "met"))
-    members = [Member(name, values[name], tuple(item.value(name) for item in obligations)) for name in names]
+    members = [Member(name, values[name], tuple(item.value(name) for item in obligations), name in needed) for name in names]
     regions: list[tuple[Language, Member]] = []
     for language, value, asked in _regions(alternative.facets, obligations):
         listed = _few_words(language)
@@ -96,7 +96,7 @@ def _general(lowering: Lowering, alternative: ObjectAlternative, order: dict[str
         else:
             members += [Member(name, value, asked) for name in listed if name not in values]
     written = write_condition(lowering, condition, obligations, members, [member for _, member in regions])
-    properties = [(member.name, written.value(member), member.name in needed) for member in members]
+    properties = [(member.name, written.value(member), member.required) for member in members]
     merged: dict[Any, list[Language]] = {}
     for language, member in regions:
         merged.setdefault(written.value(member), []).append(language)

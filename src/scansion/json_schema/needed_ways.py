@@ -1,0 +1,93 @@
+"""Which sets of obligations a member may have to meet, where all sets would be too many.
+
+A member whose value is an object or an array cannot be told apart by what it meets: each set of obligations would be an alternative
+of its own, 2^n of them. But most sets are never called for. Take a union of record types told apart by an optional ``type``: with a
+``type`` the record meets what all other types ask, and its ``parameters`` need to meet nothing or one thing; without one, they
+must meet everything. So the condition is written as clauses, all that the other members can do is enumerated as sets of satisfied
+clauses, and only what can then be missing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scansion.errors import LimitError
+from scansion.json_schema.formulas import Formula
+
+__all__ = ["MAX_SETS", "clauses_of", "needed_sets", "reachable"]
+
+MAX_CLAUSES = 512
+MAX_SETS = 20_000  # sets of satisfied clauses looked at
+
+Clause = frozenset[tuple[str, object]]  # leaves: ("has", key), ("lacks", key), ("met", obligation); any one satisfies it
+
+
+def clauses_of(condition: Formula) -> list[Clause] | None:
+    """The condition as a conjunction of clauses, or None where that is too large."""
+    if condition is True:
+        return []
+    if condition is False:
+        return [frozenset()]
+    kind, body = condition
+    if kind in ("has", "met"):
+        return [frozenset((condition,))]
+    if kind == "not":
+        return [frozenset((("lacks", body[1]),))] if body[0] == "has" else None
+    parts = [clauses_of(part) for part in body]
+    if any(part is None for part in parts):
+        return None
+    if kind == "and":
+        joined = [clause for part in parts if part is not None for clause in part]
+    else:
+        joined = [frozenset()]
+        for part in parts:
+            joined = [left | right for left in joined for right in part or ()] if part is not None else joined
+            if len(joined) > MAX_CLAUSES:
+                return None
+    return joined if len(joined) <= MAX_CLAUSES else None
+
+
+def reachable(start: set[int], options: Sequence[int], repeated: bool) -> set[int]:
+    """The sets of satisfied clauses (as bit masks) after one more member takes one of its options.
+
+    Args:
+        options: what each option satisfies.
+        repeated: the member is a region of keys: any number of them may come.
+    """
+    found = {mask | option for mask in start for option in options}
+    while repeated:
+        more = found | {mask | option for mask in found for option in options}
+        if len(more) == len(found):
+            break
+        found = more
+    if len(found) > MAX_SETS:
+        raise LimitError(
+            f"the properties of one object decide conditions in more than {MAX_SETS:,} ways", limit="condition_sets", allowed=MAX_SETS
+        )
+    return found
+
+
+def needed_sets(satisfied: set[int], everything: int, own: int, others: int, limit: int) -> set[int] | None:
+    """The sets of clauses (as masks) a member may have to satisfy.
+
+    Args:
+        satisfied: what the members that can be enumerated may have satisfied.
+        everything: all clauses. own, others: what the member, and the other members that cannot be enumerated, could satisfy.
+        limit: None is returned past this many sets.
+    """
+    needed: set[int] = set()
+    for mask in satisfied:
+        missing = everything & ~mask
+        if missing & ~(own | others):
+            continue  # nothing can complete this
+        must = missing & ~others
+        free = missing & own & others
+        subset = free
+        while True:
+            needed.add(must | subset)
+            if len(needed) > limit:
+                return None
+            if not subset:
+                break
+            subset = (subset - 1) & free
+    return needed
