@@ -1,0 +1,178 @@
+"""Answers always finish: a model that draws nonsense, schemas of every kind, budgets from the shortest possible.
+
+Random logits are the hardest case: nothing in them leans towards ending.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scansion
+from scansion.generation.budget import fewest_tokens
+from scansion.models.base import Feed
+from scansion.models.costs import ForwardCosts
+
+jsonschema = pytest.importorskip("jsonschema")
+
+
+def closed(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+TEXT = {"type": "string"}
+SCHEMAS: list[Any] = [
+    True,
+    {"type": "null"},
+    {"type": "boolean"},
+    {"type": "integer"},
+    {"type": "number"},
+    {"type": "string"},
+    {"type": "array"},
+    {"type": "object"},
+    {"type": "integer", "minimum": 1000, "maximum": 1010},
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.01},
+    {"type": "string", "minLength": 12, "maxLength": 14},
+    {"type": "string", "pattern": "^[a-f]{4}(-[0-9]{2})+$"},
+    {"type": "string", "enum": ["a very long choice indeed, with many words", "b"]},
+    {"const": {"deep": [1, {"x": None}], "text": "é"}},
+    {"enum": [1, "one", [1], {"one": 1}, None]},
+    {"type": ["integer", "null"]},
+    {"type": "array", "items": {"type": "integer"}, "minItems": 5},
+    {"type": "array", "items": TEXT, "minItems": 2, "maxItems": 3},
+    {"type": "array", "prefixItems": [TEXT, {"type": "boolean"}], "items": False, "minItems": 2},
+    {"type": "array", "items": {"type": "array", "items": {"type": "array", "minItems": 1}, "minItems": 1}, "minItems": 1},
+    closed(a=TEXT),
+    closed(a=TEXT, b={"type": "integer"}, c={"type": "boolean"}),
+    closed(a=closed(b=closed(c=closed(d={"type": "null"})))),
+    closed(list={"type": "array", "items": closed(k=TEXT, v={"type": "number"}), "minItems": 2}),
+    {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 3},
+    {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 1, "maxProperties": 2},
+    {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["b"]},
+    {"type": "object", "properties": {"a": TEXT}, "required": ["z"]},
+    {"type": "object", "properties": {"kind": {"const": "x"}}, "required": ["kind"], "additionalProperties": {"type": "null"}},
+    {"anyOf": [closed(ok={"const": True}), closed(error=TEXT, code={"type": "integer", "minimum": 100, "maximum": 599})]},
+    {"anyOf": [{"type": "integer", "minimum": 5}, {"type": "string", "maxLength": 3}, {"type": "array", "maxItems": 1}]},
+    {"$defs": {"n": {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}}, "additionalProperties": False}}, "$ref": "#/$defs/n"},
+    {
+        "$defs": {"t": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#/$defs/t"}, "minItems": 2, "maxItems": 2}]}},
+        "$ref": "#/$defs/t",
+    },
+    {
+        "$defs": {"e": {"type": "object", "properties": {"v": TEXT, "l": {"$ref": "#/$defs/l"}}, "required": ["v", "l"]},
+                  "l": {"type": "array", "items": {"$ref": "#/$defs/e"}}},
+        "$ref": "#/$defs/e",
+    },
+    closed(code={"type": "string", "pattern": "^[A-Z]{2}[0-9]{6}$"}, when={"type": "string", "pattern": "^20[0-9]{2}-[01][0-9]$"}),
+    closed(**{f"key_{number}": {"type": ["boolean", "null"]} for number in range(12)}),
+    closed(tags={"type": "array", "items": {"enum": ["red", "green", "blue"]}, "maxItems": 3}, size={"enum": ["S", "M", "L"]}),
+    closed(emoji={"type": "string", "minLength": 3, "maxLength": 3}),
+    {"type": "object", "properties": {"a\"b": TEXT, "é": TEXT}, "required": ["a\"b", "é"], "additionalProperties": False},
+    closed(matrix={"type": "array", "minItems": 3, "maxItems": 3,
+                   "items": {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 9}, "minItems": 3, "maxItems": 3}}),
+]  # fmt: skip
+
+
+class NonsenseModel:
+    """Random logits over a vocabulary of bytes and common pieces."""
+
+    name = "nonsense"
+    context_size = 4096
+    sampler_vocabulary = None
+
+    def __init__(self, vocabulary: scansion.Vocabulary, seed: int) -> None:
+        self.vocabulary = vocabulary
+        self.lock = threading.RLock()
+        self.costs = ForwardCosts()
+        self._rng = np.random.default_rng(seed)
+
+    def tokenize(self, text: bytes, *, special: bool = False) -> list[int]:
+        return self.vocabulary.tokenize_greedy(text) or []
+
+    def prompt_tokens(self, text: str) -> list[int]:
+        return self.tokenize(text.encode())
+
+    def chat_prompt(self, messages: Sequence[Any], **_: Any) -> str:
+        return str(messages[-1]["content"])
+
+    def open_sequence(self, prompt: Sequence[int]) -> Any:
+        return NonsenseSequence()
+
+    def forward(self, feeds: Sequence[Feed]) -> list[np.ndarray]:
+        for feed in feeds:
+            feed.sequence.tokens.extend(feed.tokens)  # type: ignore[attr-defined]
+        return [self._rng.normal(size=(feed.rows, self.vocabulary.size)).astype(np.float32) for feed in feeds]
+
+
+class NonsenseSequence:
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+
+    def truncate(self, length: int) -> None:
+        del self.tokens[length:]
+
+    def close(self) -> None:
+        pass
+
+
+@cache
+def vocabulary() -> scansion.Vocabulary:
+    rng = random.Random(3)
+    pieces = [
+        b'":',
+        b'": ',
+        b'", "',
+        b'","',
+        b"},",
+        b"}]",
+        b"]}",
+        b'"}',
+        b"[]",
+        b"{}",
+        b"true",
+        b"false",
+        b"null",
+        b'{"',
+        b"\n  ",
+        b"00",
+        b"\xc3\xa9",
+        b"e-",
+    ]
+    pieces += [bytes(rng.choices(b"abcdefghijklmnopqrstuvwxyz ", k=rng.randint(2, 9))) for _ in range(300)]
+    pieces += [str(number).encode() for number in range(10, 100)]
+    return scansion.Vocabulary(
+        [bytes([byte]) for byte in range(256)] + sorted(set(pieces)) + [None], eos_token_ids=[256 + len(set(pieces))]
+    )
+
+
+def _exact(text: str) -> Decimal | float:
+    """A number no rounding turns into another: 0.000...1 with 400 zeros is not 0. Exponents can be past what Decimal holds."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return float(text)
+
+
+@pytest.mark.parametrize("number", range(len(SCHEMAS)))
+def test_random_budgets_end_in_whole_valid_answers(number: int, rounds: Any) -> None:
+    schema = SCHEMAS[number]
+    grammar = scansion.Grammar.from_json_schema(schema)
+    text = grammar.compile(vocabulary()).matcher().shortest_completion()
+    assert text is not None
+    shortest = len(fewest_tokens(text, vocabulary()) or [])
+    rng = random.Random(number)
+    for seed in range(rounds(5)):
+        budget = shortest if seed == 0 else rng.randint(shortest, 200)
+        completion = scansion.generate(
+            NonsenseModel(vocabulary(), seed), "x", grammar=grammar, max_tokens=budget, temperature=rng.choice([0.0, 1.0]), seed=seed
+        )
+        assert completion.complete and len(completion.tokens) <= budget
+        jsonschema.Draft202012Validator(schema).validate(json.loads(completion.content, parse_float=_exact))
