@@ -152,7 +152,10 @@ def test_long_chain_of_rules_needs_no_recursion() -> None:
 
 
 def test_a_mebibyte_parses_in_about_a_second() -> None:
-    rule = 'rule-{0} ::= "select " name-{0} (", " name-{0})* (" where " [a-z0-9_]+ ("=" | "<=") [0-9]{{1,9}})? # {0}\nname-{0} ::= [A-Za-z_]+\n'
+    rule = (
+        'rule-{0} ::= "select " name-{0} (", " name-{0})* (" where " [a-z0-9_]+ ("=" | "<=") [0-9]{{1,9}})? # {0}\n'
+        "name-{0} ::= [A-Za-z_]+\n"
+    )
     parts = [rule.format(number) for number in range(9000)]
     text = "root ::= " + " | ".join(f"rule-{number}" for number in range(9000)) + "\n" + "".join(parts)
     assert len(text) > 2**20

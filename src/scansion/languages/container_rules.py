@@ -102,7 +102,8 @@ class ContainerRules:
     def without_events(self, node: int) -> bool:
         """Whether a condition holds when nothing more happens."""
         while node > 1:
-            _event, node, _if_true = self.owner.conditions[node - 2]
+            entry: tuple[int, int, int] = self.owner.conditions[node - 2]
+            node = entry[1]
         return node == 1
 
 

@@ -13,11 +13,10 @@ import re
 
 from scansion.errors import GrammarError
 from scansion.grammar.check import check
-from scansion.grammar.nodes import Call, Expression, Rules, Text, Tokens, choice, repeat, seq
+from scansion.grammar.nodes import EMPTY, Call, Expression, Rules, Text, Tokens, choice, repeat, seq
 from scansion.grammar.productive import let_rules_wait_forever
 from scansion.languages import gbnf_characters
-from scansion.languages.llama_cpp_endings import with_endings_inside_characters
-from scansion.languages.llama_cpp_symbols import ANY_MIDDLE, SymbolClasses
+from scansion.languages.llama_cpp_symbols import ANY_MIDDLE, ENDING, SymbolClasses
 from scansion.languages.source import Source
 
 __all__ = ["COMPATIBILITY_MODES", "LLAMA_CPP_MAX_REPETITIONS", "MAX_REPETITIONS", "MAX_TOKEN_ID", "parse_gbnf"]
@@ -73,7 +72,8 @@ def parse_gbnf(text: str, *, root: str = "root", compat: str = "grammar") -> Rul
         return _Parser(source, None).parse(root)
     classes = SymbolClasses(begins="!<" in text)
     rules = check(_Parser(source, classes).parse(root))
-    return let_rules_wait_forever(with_endings_inside_characters(rules, classes.cut_short), gbnf_characters.NEVER)
+    whole = {**rules.rules, "~whole": seq([Call(rules.start), choice([EMPTY, Text(ENDING)])])}
+    return let_rules_wait_forever(Rules("~whole", whole, positions=rules.positions), gbnf_characters.NEVER)
 
 
 class _Group:

@@ -3,9 +3,13 @@
 llama.cpp decodes each token as it comes (``decode_utf8`` in ``src/llama-grammar.cpp``): inside a token any byte continues a
 character, also one that UTF-8 does not allow there; lead bytes up to 0xFF and values past the last code point are taken; and
 where a token ends inside a character, a class decides by the range the character can still come from
-(``llama_grammar_match_partial_char``), which for a negated class is stricter than it need be. None of this is a language of
-characters, but it is one of *symbols*: the bytes 0x01 to 0xFF as the code points of the same number, ``CUT`` where a token ends
-inside a character, and ``BEGIN`` where a token begins, in grammars that need to know. ``llama_cpp_view`` writes tokens so.
+(``llama_grammar_match_partial_char``), which for a negated class is stricter than it need be. That decides only whether the token
+is allowed: once it is, classes that would have refused it go on as well (``llama_grammar_accept_token``).
+
+None of this is a language of characters, but it is one of *symbols*: the bytes 0x01 to 0xFF as the code points of the same number;
+``CUT`` where a token ends inside a character, as masks ask for it, and ``CUT_ALLOWED``, once the token has been allowed
+(``CUT_LATE`` and ``CUT_LATE_ALLOWED`` where the token has whole characters before: a text that could end after these may then still
+end, which ``ENDING`` stands for); and ``BEGIN`` where a token begins, in grammars that need to know. ``llama_cpp_view`` writes tokens so.
 """
 
 from __future__ import annotations
@@ -14,13 +18,23 @@ from bisect import bisect_right
 
 from scansion._kernel import Language
 
-__all__ = ["ANY_MIDDLE", "BEGIN", "CUT", "SymbolClasses"]
+__all__ = ["ANY_MIDDLE", "BEGIN", "CUT", "CUT_ALLOWED", "CUT_LATE", "CUT_LATE_ALLOWED", "ENDING", "SymbolClasses"]
 
 CUT = 0x100
-BEGIN = 0x101
+CUT_LATE = 0x101
+CUT_ALLOWED = 0x102
+CUT_LATE_ALLOWED = 0x103
+BEGIN = 0x104
 _LAST_VALUE = 0x3FFFFF  # four bytes of which the first gives four bits
+_LATE = (CUT_LATE_ALLOWED, CUT_LATE_ALLOWED, 4)
 # The rest of a token from some place inside it on.
-ANY_MIDDLE = Language.char_class([(1, 0xFF), (CUT, CUT)]).repeat(1, None)
+ANY_MIDDLE = Language.char_class([(1, 0xFF), (CUT, CUT_LATE_ALLOWED)]).repeat(1, None)
+
+# The beginning of a character at the end of a token that has been allowed.
+ENDING = Language.automaton(
+    [[(0xC0, 0xDF, 1), (0xE0, 0xEF, 2), (0xF0, 0xFF, 3)], [_LATE], [_LATE, (1, 0xFF, 1)], [_LATE, (1, 0xFF, 2)], []],
+    [False, False, False, False, True],
+)
 
 Ranges = tuple[tuple[int, int], ...]
 _Rows = list[list[tuple[int, int, int]]]
@@ -35,7 +49,6 @@ class SymbolClasses:
 
     def __init__(self, begins: bool) -> None:
         self.begins = begins
-        self.cut_short: dict[Language, Language] = {}  # class: beginnings of its characters at which a token may end
         self._known: dict[tuple[Ranges, bool], Language] = {}
 
     def language(self, ranges: Ranges, negated: bool) -> Language:
@@ -43,9 +56,7 @@ class SymbolClasses:
         key = (ranges, negated)
         known = self._known.get(key)
         if known is None:
-            rows, accepting, cut = _ClassAutomaton(ranges, negated, self.begins).build()
-            known = self._known[key] = Language.automaton(rows, accepting)
-            self.cut_short[known] = Language.automaton(rows, cut)
+            known = self._known[key] = _ClassAutomaton(ranges, negated, self.begins).language()
         return known
 
 
@@ -58,11 +69,10 @@ class _ClassAutomaton:
         self.matched = _without_zero(_complement(self.written) if negated else self.written)
         self.starts = [first for first, _ in self.matched]
         self.begins = begins
-        self.rows: _Rows = [[], [(CUT, CUT, 2)], []]
-        self.cut: list[bool] = [False, False, False]
+        self.rows: _Rows = [[], [(CUT, CUT_LATE_ALLOWED, 2)], []]
         self.known: dict[tuple[int, bool, tuple[int, ...] | None], int] = {}
 
-    def build(self) -> tuple[_Rows, list[bool], list[bool]]:
+    def language(self) -> Language:
         start = [(byte, byte, 1) for byte in range(1, 0x80) if self.overlap(byte, byte)]
         for first, last, bits, left in ((0xC0, 0xDF, 0x1F, 1), (0xE0, 0xEF, 0xF, 2), (0xF0, 0xFF, 0xF, 3)):
             for byte in range(first, last + 1):
@@ -71,10 +81,9 @@ class _ClassAutomaton:
                     start.append((byte, byte, target))
         if self.begins:
             self.rows.append(_joined(start))
-            self.cut.append(False)
             start = [*start, (BEGIN, BEGIN, len(self.rows) - 1)]
         self.rows[0] = _joined(start)
-        return self.rows, [state in (1, 2) for state in range(len(self.rows))], self.cut
+        return Language.automaton(self.rows, [state in (1, 2) for state in range(len(self.rows))])
 
     def overlap(self, low: int, high: int) -> bool:
         """Whether a value from low to high is matched."""
@@ -130,17 +139,12 @@ class _ClassAutomaton:
         row = [(64 * quarter + byte, 64 * quarter + byte, target) for quarter in range(4) for byte, target in enumerate(targets) if target]
         row = [edge for edge in row if edge[0] > 0]
         self.rows.append([])
-        self.cut.append(False)
-        if may_end:
-            after = [(0x80 + byte, 0x80 + byte, target) for byte, target in enumerate(targets) if target]
-            begun = _joined(after)
-            if self.begins:
-                self.rows.append(begun)
-                self.cut.append(False)
-                begun = [*begun, (BEGIN, BEGIN, len(self.rows) - 1)]
+        begun = _joined([(0x80 + byte, 0x80 + byte, target) for byte, target in enumerate(targets) if target])
+        if self.begins:
             self.rows.append(begun)
-            self.cut.append(True)
-            row.append((CUT, CUT, len(self.rows) - 1))
+            begun = [*begun, (BEGIN, BEGIN, len(self.rows) - 1)]
+        self.rows.append(begun)
+        row.append((CUT if may_end else CUT_ALLOWED, CUT_LATE_ALLOWED, len(self.rows) - 1))
         self.rows[number] = _joined(row)
         return number
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scansion.grammar.token_sets import bind_tokens, needs_binding
-from scansion.languages.llama_cpp_symbols import BEGIN, CUT
+from scansion.languages.llama_cpp_symbols import BEGIN, CUT, CUT_ALLOWED, CUT_LATE, CUT_LATE_ALLOWED
 from scansion.matching import Constraint, Matcher
 from scansion.program import ProgramData
 from scansion.vocabulary import Vocabulary
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["LlamaCppConstraint", "LlamaCppMatcher", "llama_cpp_constraint", "symbols"]
 
 _CUT = chr(CUT).encode()
+_CUT_LATE = chr(CUT_LATE).encode()
+_ALLOWED = {_CUT: chr(CUT_ALLOWED).encode(), _CUT_LATE: chr(CUT_LATE_ALLOWED).encode()}
 _BEGIN = chr(BEGIN).encode()
 _SYMBOLS = [chr(byte).encode() for byte in range(256)]
 
@@ -38,16 +40,21 @@ def symbols(text: bytes, begins: bool) -> bytes:
     """A token's bytes as symbols, in UTF-8."""
     text = text.partition(b"\0")[0]
     written = b"".join(map(_SYMBOLS.__getitem__, text))
-    return (_BEGIN if begins else b"") + written + (_CUT if _ends_inside(text) else b"")
+    return (_BEGIN if begins else b"") + written + _cut(text)
 
 
-def _ends_inside(text: bytes) -> bool:
-    """Whether a token may end inside a character: its bytes do, or all of them may continue one begun before."""
+def _cut(text: bytes) -> bytes:
+    """The mark of a token that may end inside a character: its bytes do, or all of them may continue one begun before."""
     rest = text.lstrip(bytes(range(0x80, 0xC0)))
+    late = len(rest) < len(text)
     left = 0
     for byte in rest:
+        late |= not left and byte < 0xC0
         left = left - 1 if left else _bytes_to_come(byte)
-    return left > 0 or not rest
+        late |= not left
+    if left == 0 and rest:
+        return b""
+    return _CUT_LATE if late and rest else _CUT
 
 
 def _bytes_to_come(lead: int) -> int:
@@ -110,8 +117,24 @@ class LlamaCppMatcher(Matcher):
         assert isinstance(copy, LlamaCppMatcher)
         return copy
 
+    def accept(self, token_id: int) -> bool:
+        text = self.constraint.vocabulary.token_bytes(token_id) if 0 <= token_id < self.constraint.vocabulary.size else None
+        allowed = None if text is None else _once_allowed(text)
+        if allowed is None:
+            return super().accept(token_id)
+        return self.allows(token_id) and super().accept_bytes(allowed)
+
     def accept_bytes(self, data: bytes) -> bool:
-        return super().accept_bytes(symbols(data, self.constraint.begins)) if data else True
+        if not data:
+            return True
+        written = symbols(data, self.constraint.begins)
+        allowed = _once_allowed(written)
+        if allowed is None:
+            return super().accept_bytes(written)
+        if not super().accept_bytes(written):
+            return False
+        self.rollback(1)
+        return super().accept_bytes(allowed)
 
     def bytes_accepted(self, data: bytes) -> int:
         begin = _BEGIN if self.constraint.begins else b""
@@ -137,6 +160,12 @@ class LlamaCppMatcher(Matcher):
     def forced_tokens(self, tokenize: object = None, *, emitted: Sequence[int] = (), limit: int = 4096) -> list[int]:
         """Nothing is certain: llama.cpp takes any spelling of a character's bytes."""
         return []
+
+
+def _once_allowed(written: bytes) -> bytes | None:
+    """A token that ends in a cut, with the mark of one that was allowed; None for other tokens."""
+    mark = _ALLOWED.get(written[-2:])
+    return None if mark is None else written[:-2] + mark
 
 
 def _bytes(written: bytes, *, stop: bool) -> bytes:
