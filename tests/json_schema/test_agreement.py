@@ -58,3 +58,11 @@ def test_random_schemas_agree_with_jsonschema(depth, rounds):
             continue
         assert not found, f"seed {seed}: {len(found)} disagreements, e.g. {found[0]}"
     assert undecided < number / 10
+
+
+def test_members_under_many_obligations_agree_with_jsonschema(monkeypatch, rounds):
+    """The way for members with too many sets of obligations, taken for all of them."""
+    monkeypatch.setattr("scansion.json_schema.lower_conditions.MAX_OVERLAPPING", 0)
+    for seed in range(rounds(150)):
+        found = disagreements(f"4 {seed}", 4)
+        assert not found, f"seed {seed}: {len(found)} disagreements, e.g. {found[0]}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from scansion.errors import LimitError
 from scansion.json_schema.formulas import Formula, assume, decide, leaves
-from scansion.json_schema.needed_ways import clauses_of, needed_sets, reachable
+from scansion.json_schema.needed_ways import clauses_of, covering_choices, needed_sets, reachable
 from scansion.json_schema.shapes import Expr, Obligation, both
 
 if TYPE_CHECKING:
@@ -198,17 +198,26 @@ def _needed_ways(
             if options != {0}:
                 satisfied = reachable(satisfied, sorted(options), repeated=other.name is None)
         own = meets(number for number, expr in enumerate(member.asked) if expr is not None)
+        if member.name is None:
+            others |= own  # more keys of the region may come, and share what is to be met
         needed = needed_sets(satisfied, (1 << len(clauses)) - 1, own, others, MAX_WAYS)
     if needed is None:
-        raise LimitError(f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS)
+        raise _too_many_ways()
     asked = _asked(lowering, member)
-    ways: list[Way] = []
+    covers = {expr: meets(numbers) for expr, numbers in asked.items()}
+    ways: dict[frozenset[Expr], Way] = {}
     for mask in sorted(needed | {0}):
-        way, met = member.value, []
-        for expr, numbers in asked.items():
-            if meets(numbers) & mask:
+        for chosen in covering_choices(covers, mask):
+            way, met = member.value, []
+            for expr in chosen:
                 way = both(way, expr)
-                met += numbers
-        if not lowering.norm.impossible(way):
-            ways.append((way, tuple(met)))
-    return ways
+                met += asked[expr]
+            if not lowering.norm.impossible(way):
+                ways[chosen] = (way, tuple(met))
+        if len(ways) > MAX_WAYS:
+            raise _too_many_ways()
+    return list(ways.values())
+
+
+def _too_many_ways() -> LimitError:
+    return LimitError(f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS)

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 from scansion.errors import LimitError
 from scansion.json_schema.formulas import Formula
+from scansion.json_schema.shapes import Expr
 
-__all__ = ["MAX_SETS", "clauses_of", "needed_sets", "reachable"]
+__all__ = ["MAX_SETS", "clauses_of", "covering_choices", "needed_sets", "reachable"]
 
 MAX_CLAUSES = 512
 MAX_SETS = 20_000  # sets of satisfied clauses looked at
@@ -91,3 +92,27 @@ def needed_sets(satisfied: set[int], everything: int, own: int, others: int, lim
                 break
             subset = (subset - 1) & free
     return needed
+
+
+def covering_choices(covers: dict[Expr, int], clauses: int) -> list[frozenset[Expr]]:
+    """The ways to satisfy some clauses: sets of expressions, one chosen for each clause that those before do not satisfy.
+
+    Args:
+        covers: the clauses (as a mask) that each expression satisfies.
+        clauses: those to satisfy.
+    """
+    choices: list[tuple[frozenset[Expr], int]] = [(frozenset(), 0)]
+    bit = 1
+    while bit <= clauses:
+        if clauses & bit:
+            fresh = [choice for choice in choices if choice[1] & bit]
+            for chosen, covered in choices:
+                if not covered & bit:
+                    fresh += [(chosen | {expr}, covered | mask) for expr, mask in covers.items() if mask & bit]
+            choices = list(dict.fromkeys(fresh))
+            if len(choices) > MAX_SETS:
+                raise LimitError(
+                    f"one property decides conditions in more than {MAX_SETS:,} ways", limit="condition_sets", allowed=MAX_SETS
+                )
+        bit <<= 1
+    return [chosen for chosen, _ in choices]
