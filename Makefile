@@ -44,7 +44,7 @@ $(STAMPS)/package: $(STAMPS)/venv pyproject.toml
 	touch $@
 
 $(STAMPS)/dev: $(STAMPS)/package
-	$(PIP) install --quiet --config-settings=wheel.cmake=false --editable '.[dev,server]'
+	$(PIP) install --quiet --config-settings=wheel.cmake=false --editable '.[dev]'
 	touch $@
 
 # llama-cpp-python has no wheel here: about six minutes on two cores, once.
