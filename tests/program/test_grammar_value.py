@@ -8,6 +8,7 @@ import pytest
 from tests.json_schema.judge import byte_vocabulary
 
 import scansion
+from scansion.languages.structural_tags import StructuralTag
 
 TEXT = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
 
@@ -67,3 +68,13 @@ def test_regex_and_choices():
 def test_grammar_texts_must_be_text(source):
     with pytest.raises(scansion.GrammarError):
         source(b"bytes")
+
+
+def test_structural_tags():
+    tag = StructuralTag("<call>", {"type": "integer"}, "</call>")
+    matcher = scansion.Grammar.from_structural_tags([tag], at_least_one=True).compile(byte_vocabulary()).matcher()
+    assert matcher.accept_bytes(b"well, ")
+    assert not matcher.is_complete
+    assert not matcher.accept_bytes(b"<call>x")
+    assert matcher.accept_bytes(b"<call>12</call>")
+    assert matcher.is_complete

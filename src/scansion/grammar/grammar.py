@@ -12,6 +12,7 @@ from scansion.program import ProgramData
 
 if TYPE_CHECKING:
     from scansion.grammar.nodes import JsonValue, Rules
+    from scansion.languages.structural_tags import StructuralTag
     from scansion.matching import Constraint
     from scansion.program import ProgramBuilder
     from scansion.vocabulary import Vocabulary
@@ -154,6 +155,27 @@ class Grammar:
         from scansion.languages.choices import choices as choice_rules
 
         return cls("choices", _lower(choice_rules(choices)))
+
+    @classmethod
+    def from_structural_tags(
+        cls,
+        tags: Sequence[StructuralTag],
+        *,
+        triggers: Sequence[str] | None = None,
+        at_least_one: bool = False,
+        stop_after_first: bool = False,
+    ) -> Grammar:
+        """Free text with regions that keep to grammars of their own (``scansion.languages.structural_tags``).
+
+        Args:
+            tags: the regions a model may open.
+            triggers: texts that must open a region once written; None: the whole ``begin`` of each tag.
+            at_least_one: the text has at least one region. stop_after_first: it ends with its first region.
+        """
+        from scansion.languages.structural_tags import structural_tags
+
+        rules = structural_tags(tags, triggers=triggers, at_least_one=at_least_one, stop_after_first=stop_after_first)
+        return cls("structural_tags", _lower(rules))
 
     # Use
 
