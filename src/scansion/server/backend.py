@@ -10,9 +10,27 @@ from scansion.server.extension import Extension
 
 if TYPE_CHECKING:
     from scansion.grammar import Grammar
+    from scansion.server.compile_pool import CompilePool
     from scansion.server.recipes import Recipe
 
-__all__ = ["Backend", "Constrained", "Job", "LogprobEntry", "ModelCard", "Outcome", "Piece"]
+__all__ = ["Backend", "Constrained", "Job", "LogprobEntry", "ModelCard", "Outcome", "Piece", "Sent"]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A constraint as an upstream is told it.
+
+    Attributes:
+        form: ``gbnf``, ``lark``, ``schema``, ``json``, ``regex``, ``choice``, or ``nothing``.
+        text: the grammar, schema text, pattern, or JSON text of the choices.
+        checker: what the answer is checked against as it comes back.
+        note: what the sent form leaves to the check alone, or "".
+    """
+
+    form: str
+    text: str
+    checker: Grammar
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -25,12 +43,14 @@ class Constrained:
         param: the parameter it came from.
         relaxed: (keyword, pointer) pairs the grammar leaves out; only where the request opted into validation, which then
             decides.
+        sent: for an upstream.
     """
 
     recipe: Recipe
     grammar: Grammar
     param: str
     relaxed: tuple[tuple[str, str], ...] = ()
+    sent: Sent | None = None
 
 
 @dataclass(frozen=True)
@@ -163,11 +183,16 @@ class Backend(Protocol):
             ApiError: 404.
         """
 
-    async def check(self, job: Job, client: str) -> bool:
-        """Whether the whole constraint is enforced while the answer is written. Called before any token.
+    async def prepare(self, job: Job, client: str, pool: CompilePool) -> Job:
+        """The job as this backend will do it. Called before any token.
+
+        Args:
+            job: with its constraint compiled.
+            client: who asks.
+            pool: for what else must be compiled.
 
         Returns:
-            False only where the request opted into validation.
+            The job, with ``validated`` set where only validation can enforce the constraint and the request opted into that.
 
         Raises:
             ApiError: 400 or 422 for what this backend cannot do.

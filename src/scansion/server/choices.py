@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scansion.server.backend import Job, LogprobEntry, Outcome, Piece
 from scansion.server.errors import ApiError
+from scansion.server.json_mode import ValueText, is_json_mode
 from scansion.server.tool_stream import CallArguments, CallStart, TextPart, ToolStream
 from scansion.server.tools import ToolPlan
 
@@ -37,11 +38,13 @@ class End:
         finish_reason: ``stop``, ``length`` or ``tool_calls``.
         outcome: the backend's.
         report: the whole ``x_scansion``.
+        raw: in JSON mode the text as written, where no value came of it: what an answer that is not streamed then holds.
     """
 
     finish_reason: str
     outcome: Outcome
     report: dict[str, Any]
+    raw: str = ""
 
 
 Event = TextDelta | CallStart | CallArguments | End
@@ -72,9 +75,15 @@ async def write_answer(service: Service, job: Job, plan: ToolPlan | None, client
     """
     source = _validated(service, job, client) if job.validated else _placed(service, job, client)
     calls = ToolStream() if plan is not None else None
+    value = ValueText() if job.constraint is not None and is_json_mode(job.constraint.recipe) and not assisted(job) else None
+    raw: list[str] = []
     async with contextlib.aclosing(source):
         async for piece in source:
             if isinstance(piece, Piece):
+                if value is not None:
+                    raw.append(piece.content)
+                    yield TextDelta(value.feed(piece.content), piece.reasoning, piece.logprobs)
+                    continue
                 if calls is None:
                     yield TextDelta(piece.content, piece.reasoning, piece.logprobs)
                     continue
@@ -87,11 +96,18 @@ async def write_answer(service: Service, job: Job, plan: ToolPlan | None, client
                 for part in calls.finish():
                     yield TextDelta(part.text) if isinstance(part, TextPart) else part
             reason = piece.finish_reason
+            if job.constraint is not None and not assisted(job) and not piece.complete:
+                reason = "length"  # "stop" promises an answer that is whole
             if calls is not None and reason == "stop" and calls.calls:
                 reason = "tool_calls"
             report = _report(job, piece)
             service.count(report, piece)
-            yield End(reason, piece, report)
+            yield End(reason, piece, report, "" if value is None or value.begun else "".join(raw))
+
+
+def assisted(job: Job) -> bool:
+    """The grammar only drafts: the text is the model's own."""
+    return job.extension.mode == "assist"
 
 
 async def _placed(service: Service, job: Job, client: str) -> AsyncGenerator[Piece | Outcome]:
@@ -168,7 +184,8 @@ async def collect(events: AsyncGenerator[Event]) -> Answer:
             else:
                 end = event
     calls = tuple((start, "".join(arguments.get(start.number, ()))) for start in starts)
-    return Answer("".join(content), "".join(reasoning).strip(), tuple(logprobs), calls, end)
+    text = "".join(content) or (end.raw if end is not None else "")
+    return Answer(text, "".join(reasoning).strip(), tuple(logprobs), calls, end)
 
 
 async def merged(streams: Sequence[AsyncGenerator[Event]]) -> AsyncGenerator[tuple[int, Event]]:

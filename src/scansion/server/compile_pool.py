@@ -7,7 +7,7 @@ import contextlib
 import pickle
 import sys
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scansion.errors import LimitError, ScansionError
@@ -35,13 +35,13 @@ class Compiled:
         grammar: for matchers and masks.
         relaxed: (keyword, pointer) pairs it leaves out; empty unless asked for.
         pickled: its bytes, for further work in a worker.
-        gbnf: its text for upstreams, once asked for.
+        texts: what ``CompilePool.written`` gave, by language.
     """
 
     grammar: Grammar
     relaxed: tuple[tuple[str, str], ...]
     pickled: bytes
-    gbnf: str | None = None
+    texts: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
 
 class CompilePool:
@@ -106,15 +106,24 @@ class CompilePool:
         # Others may wait for the same grammar: one of them going away does not end the work.
         return await asyncio.shield(task)
 
-    async def gbnf(self, compiled: Compiled, client: str) -> str:
-        """The grammar as GBNF.
+    async def written(self, compiled: Compiled, language: str, client: str) -> tuple[str, bool]:
+        """The grammar as text for another engine.
+
+        Args:
+            compiled: from ``compile``.
+            language: ``gbnf`` or ``lark``.
+            client: who asks.
+
+        Returns:
+            The text, and whether it lets undeclared keys repeat; it is exact in everything else.
 
         Raises:
-            UnsupportedError: GBNF cannot say it exactly.
+            UnsupportedError: the language cannot say it.
         """
-        if compiled.gbnf is None:
-            compiled.gbnf = await self._work(("gbnf", compiled.pickled), client)
-        return compiled.gbnf
+        found = compiled.texts.get(language)
+        if found is None:
+            found = compiled.texts[language] = await self._work(("write", compiled.pickled, language), client)
+        return found
 
     async def violation(self, schema: str, content: str, client: str, *, formats: bool) -> str | None:
         """Why ``content`` is no instance of the schema, or None."""

@@ -49,8 +49,8 @@ def _answer(request: tuple[Any, ...]) -> tuple[str, Any]:
         kind, *arguments = request
         if kind == "build":
             return "ok", _build(*arguments)
-        if kind == "gbnf":
-            return "ok", _with_gbnf(*arguments)
+        if kind == "write":
+            return "ok", _written(*arguments)
         return "ok", _violation(*arguments)
     except ScansionError as error:
         return "error", error
@@ -95,10 +95,20 @@ def _probe(grammar: Any) -> None:
     matcher.next_bytes()
 
 
-def _with_gbnf(pickled: bytes) -> str:
-    grammar = pickle.loads(pickled)
-    text: str = grammar.to_gbnf()
-    return text
+def _written(pickled: bytes, language: str) -> tuple[str, bool]:
+    """A grammar as text for another engine, and whether the text lets undeclared keys repeat, which only a check can forbid."""
+    from scansion.languages.to_gbnf import to_gbnf
+    from scansion.languages.to_lark import to_lark
+
+    write = to_gbnf if language == "gbnf" else to_lark
+    program = pickle.loads(pickled).program
+    try:
+        return write(program), False
+    except UnsupportedError as error:
+        try:
+            return write(program, repeated_keys=True), True
+        except UnsupportedError:
+            raise error from None
 
 
 def _violation(schema_text: str, content: str, formats: bool) -> str | None:

@@ -20,6 +20,7 @@ from scansion.server.model_names import ModelNames
 if TYPE_CHECKING:
     from scansion.models.base import Feed
     from scansion.models.llama import LlamaModel
+    from scansion.server.compile_pool import CompilePool
 
 __all__ = ["EmbeddedBackend"]
 
@@ -102,14 +103,14 @@ class EmbeddedBackend:
         """Any name is the one model, as with llama-server; the answer says which one wrote it."""
         return self._names.resolve(name)
 
-    async def check(self, job: Job, client: str) -> bool:
+    async def prepare(self, job: Job, client: str, pool: CompilePool) -> Job:
         """Everything the library can enforce, masks can."""
         if job.extension.mode == "assist" and job.think:
             raise ApiError(
                 400, 'scansion.mode "assist" leaves the text alone: it does not go with reasoning', code="conflicting_parameters",
                 param="scansion.mode",
             )  # fmt: skip
-        return True
+        return job
 
     async def generate(self, job: Job) -> AsyncGenerator[Piece | Outcome]:
         """See ``Backend.generate``."""

@@ -89,6 +89,10 @@ def build(recipe: Recipe) -> Any:
         raise LimitError(
             f"the schema or grammar has {size:,} bytes, more than {MAX_GRAMMAR_BYTES:,}", limit="grammar_bytes", allowed=MAX_GRAMMAR_BYTES
         )
+    if recipe.kind == "json_object" and not recipe.options:
+        from scansion.server.json_mode import JSON_MODE_GBNF
+
+        return Grammar.from_gbnf(JSON_MODE_GBNF)
     if recipe.kind in ("json_schema", "json_object"):
         return Grammar.from_json_schema(recipe.text, **_options(recipe))
     if recipe.kind == "gbnf":

@@ -94,10 +94,9 @@ class Service:
                 compiled = await self.pool.compile(recipe, client, relax=job.extension.validate)
             except (GrammarError, LimitError) as error:
                 raise from_error(error, _place_of(error, plan, asked, str(param))) from None
-            job = replace(job, constraint=Constrained(recipe, compiled.grammar, str(param), compiled.relaxed))
-        enforced = await self.backend.check(job, client)
-        relaxed = job.constraint is not None and bool(job.constraint.relaxed)
-        return replace(job, validated=relaxed or not enforced)
+            constraint = Constrained(recipe, compiled.grammar, str(param), compiled.relaxed)
+            job = replace(job, constraint=constraint, validated=bool(compiled.relaxed))
+        return await self.backend.prepare(job, client, self.pool)
 
     async def violation(self, job: Job, content: str, client: str) -> str | None:
         """Why an answer does not keep to its constraint, or None.

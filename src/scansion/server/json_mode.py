@@ -1,0 +1,69 @@
+"""JSON mode without a schema, as llama-server has it: the value may stand in a code fence, and the content is the value alone.
+
+The fence is what chat models open most answers with; refusing it would make them begin an answer they did not mean to.
+White space is bounded everywhere, so it cannot eat the budget.
+"""
+
+from __future__ import annotations
+
+from scansion.server.recipes import Recipe
+
+__all__ = ["JSON_MODE_GBNF", "ValueText", "is_json_mode"]
+
+JSON_MODE_GBNF = r"""
+root   ::= blank blank ("```json" blank object blank "```" | blank object blank)
+blank  ::= "" | " " | "\n"{1,2} [ \t]{0,20}
+object ::= "{" blank (string ":" blank value ("," blank string ":" blank value)*)? blank "}"
+array  ::= "[" blank (value ("," blank value)*)? blank "]"
+value  ::= object | array | string | number | "true" | "false" | "null"
+string ::= "\"" ([^"\\\x7F\x00-\x1F] | "\\" (["\\bfnrt] | "u" [0-9a-fA-F]{4}))* "\""
+number ::= "-"? digits ("." [0-9]{1,16})? ([eE] [-+]? digits)?
+digits ::= "0" | [1-9] [0-9]{0,15}
+"""
+"""The language of llama-server's JSON mode (build b11549), so that both write the same tokens."""
+
+
+def is_json_mode(recipe: Recipe) -> bool:
+    """Whether a recipe is a plain JSON object with nothing else said about it."""
+    return recipe.kind == "json_object" and not recipe.options
+
+
+class ValueText:
+    """Takes the text of an answer in JSON mode and gives out the value alone, each character once."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+        self.begun = False
+        """The first character of the value has come."""
+        self.done = False
+
+    def feed(self, text: str) -> str:
+        """The part of the value in the next piece of text."""
+        start = 0
+        for index, character in enumerate(text):
+            if self.done:
+                return ""
+            if not self.begun:
+                if character != "{":
+                    start = index + 1
+                    continue
+                self.begun = True
+            if self._in_string:
+                if self._escaped:
+                    self._escaped = False
+                elif character == "\\":
+                    self._escaped = True
+                elif character == '"':
+                    self._in_string = False
+            elif character == '"':
+                self._in_string = True
+            elif character in "{[":
+                self._depth += 1
+            elif character in "}]":
+                self._depth -= 1
+                if not self._depth:
+                    self.done = True
+                    return text[start : index + 1]
+        return text[start:]
