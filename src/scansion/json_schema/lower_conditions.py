@@ -148,10 +148,12 @@ def _ways(lowering: Lowering, member: Member) -> list[Way] | None:
 
 def _asked(lowering: Lowering, member: Member) -> dict[Expr, list[int]]:
     """What is asked of a member, and by which obligations; what is written alike is asked once."""
+    asked = [(number, expr) for number, expr in enumerate(member.asked) if expr is not None]
+    if len(asked) == 1:
+        return {asked[0][1]: [asked[0][0]]}
     alike: dict[Expr, list[int]] = {}
-    for number, expr in enumerate(member.asked):
-        if expr is not None:
-            alike.setdefault(lowering.norm.representative(expr), []).append(number)
+    for number, expr in asked:
+        alike.setdefault(lowering.norm.representative(expr), []).append(number)
     return alike
 
 

@@ -90,6 +90,7 @@ class Normaliser:
         self._checking = 0
         self._unions: dict[int, tuple[Expr, ...]] = {}
         self._alike: dict[Any, int] = {}
+        self._representatives: dict[Expr, Expr] = {}
         self.exact = False
         self._plain: dict[str, Expr] = {}
         self._share_plain = "type" not in options.lenient
@@ -150,15 +151,16 @@ class Normaliser:
 
     def representative(self, expr: Expr) -> Expr:
         """An expression that means the same, and is the same for subschemas that are written alike."""
-        if not expr:
-            return expr
-        alike = []
-        for atom in expr:
-            site = self.documents.sites[atom >> 1]
-            text = json.dumps(site.schema, sort_keys=True, default=str)
-            key = (text, atom & 1, site.resource, site.scope, None if "$" not in text else site.pointer)
-            alike.append(self._alike.setdefault(key, atom))
-        return tuple(alike)
+        known = self._representatives.get(expr)
+        if known is None:
+            atoms = []
+            for atom in expr:
+                site = self.documents.sites[atom >> 1]
+                text = json.dumps(site.schema, sort_keys=True, default=str)
+                key = (text, atom & 1, site.resource, site.scope, None if "$" not in text else site.pointer)
+                atoms.append(self._alike.setdefault(key, atom))
+            known = self._representatives[expr] = tuple(atoms)
+        return known
 
     def any_of(self, exprs: tuple[Expr, ...], site: Site, suffix: str) -> Expr:
         """An expression for the union of some."""
