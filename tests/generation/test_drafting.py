@@ -6,7 +6,7 @@ import random
 
 from tests.generation.stand_ins import StandInModel
 
-from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanMemory, whole_characters
+from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanHabits, whole_characters
 from scansion.generation.drafting import Drafting
 from scansion.models.costs import ForwardCosts
 
@@ -128,23 +128,34 @@ def test_sizes_never_run_are_guessed_then_interpolated() -> None:
     assert two.best_length([0.4]) == 0 and two.best_length([0.9]) == 1
 
 
-def test_a_span_written_another_way_is_drafted_that_way_the_next_time() -> None:
+def test_text_cut_another_way_is_drafted_that_way_the_next_time() -> None:
     model = StandInModel()
-    memory = SpanMemory()
     token = {piece: index for index, piece in enumerate(model.vocabulary.tokens)}
-    memory.watch(b'{"name":')
-    for piece in (b"{", b'"', b"na", b"me", b'":'):
-        memory.observe(token[piece], piece)
-    assert memory.recall(b'{"name":') == [token[piece] for piece in (b"{", b'"', b"na", b"me", b'":')]
-    assert memory.recall(b'me":') == [token[b"me"], token[b'":']]
-    assert memory.recall(b"name") is None
-    memory.watch(b'x"')
-    for piece in (b"x", b'","'):  # the last token goes on after the span
-        memory.observe(token[piece], piece)
-    assert memory.recall(b'x"') == [token[b"x"]] and memory.recall(b'"') == []
-    memory.watch(b"xyz")
-    memory.observe(token[b"b"], b"b")  # not what was forced (assist mode): nothing is learned
-    assert memory.recall(b"xyz") is None
+    drafting = Drafting(model, sources=["grammar"], longest=24, prompt=[])
+    text = b'{"name":'
+    written = [token[piece] for piece in (b"{", b'"', b"na", b"me", b'":')]
+    assert drafting.propose(Span(text), [], None, 100) == [token[b'{"'], token[b"name"]]  # the last one is a guess
+    for index, one in enumerate(written):
+        drafting.observe(one)
+        rest = text[len(model.vocabulary.text(written[: index + 1])) :]
+        drafting.propose(Span(rest), written[: index + 1], None, 100)
+    assert drafting.propose(Span(text), written, None, 100) == written
+    # The habit holds in text that has not been seen as a whole.
+    assert drafting.propose(Span(b'{"name b'), written, None, 100)[:4] == written[:4]
+
+
+def test_habits_are_learned_from_forced_text_only() -> None:
+    model = StandInModel()
+    token = {piece: index for index, piece in enumerate(model.vocabulary.tokens)}
+    habits = SpanHabits(model.vocabulary.token_bytes)
+    habits.learn(token[b"a"], token[b'","'], token[b'"'])
+    assert habits.following(token[b"a"], b'",') == token[b'"']
+    assert habits.following(token[b"a"], b"x") is None and habits.following(None, b'"') is None
+    assert habits.instead_of(token[b'","'], b'","') == token[b'"']
+    drafting = Drafting(model, sources=["grammar"], longest=24, prompt=[])
+    drafting.propose(Span(b"name"), [token[b"x"]], None, 100)
+    drafting.observe(token[b"b"])  # not what was forced: an assisted text that leaves its grammar
+    assert drafting.propose(Span(b"b name "), [token[b"x"]], None, 100)[0] == token[b"b"]
 
 
 def test_costs_forget_slowly() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from scansion.models.base import LanguageModel
 
-__all__ = ["ForcedSpans", "PromptLookup", "SpanMemory", "SpanSource", "whole_characters"]
+__all__ = ["ForcedSpans", "PromptLookup", "SpanHabits", "SpanSource", "whole_characters"]
 
 _SEAM_TOKENS = 8
 """How many tokens before a forced span are tokenized again with it, to see where the tokenizer would cut."""
+_HABITS = 6
+"""Tokens remembered for each place."""
 _LONGEST_MATCH = 4
 _SHORTEST_MATCH = 2
 
@@ -81,46 +83,48 @@ class ForcedSpans:
         return None not in pieces and b"".join(piece or b"" for piece in pieces) == text
 
 
-class SpanMemory:
-    """How the model itself wrote forced spans earlier in the answer.
+class SpanHabits:
+    """How the model itself cuts forced text, where that is not as its tokenizer would.
 
-    A model does not always cut a forced span as its tokenizer would (``{`` and ``"`` where the tokenizer has ``{"``), but
-    it tends to do it the same way again: the keys of the second record are written like those of the first.
+    A model writes ``{`` and ``"`` where the tokenizer has ``{"``, or ``gr``, ``ee`` after an ``a`` it has just chosen: always
+    the same way in the same place. Two tables remember it: which token followed which, and which was written where the
+    tokenizer had another.
     """
 
-    def __init__(self) -> None:
-        self._written: dict[bytes, list[int]] = {}
-        self._left = b""
-        self._steps: list[tuple[bytes, int]] = []
+    def __init__(self, token_bytes: Callable[[int], bytes | None]) -> None:
+        self._token_bytes = token_bytes
+        self._after: dict[int, list[int]] = {}
+        self._instead: dict[int, list[int]] = {}
 
-    def recall(self, forced: bytes) -> list[int] | None:
-        """The tokens that made up this span, or this rest of one, last time. A last token that also wrote what came
-        after is left out. None where it has not been written before."""
-        return self._written.get(forced)
+    def learn(self, before: int | None, expected: int | None, token: int) -> None:
+        """Inside forced text, ``token`` was written after ``before``, where the tokenizer has ``expected``."""
+        if before is not None:
+            _remember(self._after, before, token)
+        if expected is not None and expected != token:
+            _remember(self._instead, expected, token)
 
-    def watch(self, forced: bytes) -> None:
-        """The next tokens write this span."""
-        if forced != self._left:
-            self._left = forced
-            self._steps = []
+    def following(self, before: int | None, forced: bytes) -> int | None:
+        """The token that followed ``before`` last time, of those that write the beginning of ``forced``."""
+        return self._first(self._after.get(before, ()) if before is not None else (), forced)
 
-    def observe(self, token: int, data: bytes) -> None:
-        """A token was written."""
-        if not self._left:
-            return
-        inside = self._left.startswith(data) and bool(data)
-        if inside:
-            self._steps.append((self._left, token))
-            self._left = self._left[len(data) :]
-        if not inside or not self._left:
-            if inside or data.startswith(self._left):
-                tokens = [token for _, token in self._steps]
-                for index, (rest, _) in enumerate(self._steps):
-                    self._written[rest] = tokens[index:]
-                if not inside:
-                    self._written[self._left] = []
-            self._left = b""
-            self._steps = []
+    def instead_of(self, expected: int, forced: bytes) -> int | None:
+        """The token last written where the tokenizer has ``expected``, if it writes the beginning of ``forced``."""
+        return self._first(self._instead.get(expected, ()), forced)
+
+    def _first(self, candidates: Sequence[int], forced: bytes) -> int | None:
+        for token in candidates:
+            data = self._token_bytes(token)
+            if data and forced.startswith(data):
+                return token
+        return None
+
+
+def _remember(table: dict[int, list[int]], key: int, token: int) -> None:
+    tokens = table.setdefault(key, [])
+    if token in tokens:
+        tokens.remove(token)
+    tokens.insert(0, token)
+    del tokens[_HABITS:]
 
 
 class PromptLookup:

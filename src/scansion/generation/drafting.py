@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanMemory, SpanSource, whole_characters
+from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanHabits, SpanSource, whole_characters
 from scansion.generation.events import DraftFigures
 from scansion.models.base import LanguageModel
 
@@ -29,8 +29,10 @@ class Draft(NamedTuple):
 
     token: int
     source: str
-    ends_span: bool
+    ends_span: bool = False
     """It ends a forced span, where the model may write more into the same token."""
+    by_tokenizer: bool = False
+    """It is the tokenizer's choice, not the model's own of earlier."""
 
 
 class Probe(Protocol):
@@ -61,7 +63,9 @@ class Drafting:
         self._costs = model.costs
         self._longest = longest
         self._forced = ForcedSpans(model) if "grammar" in sources else None
-        self._memory = SpanMemory()
+        self._habits = SpanHabits(model.vocabulary.token_bytes)
+        self._forced_left = b""
+        self._last: int | None = None
         self._token_bytes = model.vocabulary.token_bytes
         self._lookup = PromptLookup(prompt) if "ngram" in sources else None
         self._chance = dict(_FIRST_CHANCE)
@@ -95,7 +99,7 @@ class Drafting:
         """The answer goes on with ``token``: compare it with what was predicted."""
         if self._lookup is not None:
             self._lookup.append(token)
-        self._memory.observe(token, self._token_bytes(token) or b"")
+        self._learn_habit(token)
         if not self._predicted:
             return
         draft = self._predicted[0]
@@ -117,27 +121,54 @@ class Drafting:
     def _from_grammar(self, span: SpanSource, answer: Sequence[int], limit: int) -> list[Draft]:
         if self._forced is None:
             return []
-        forced = span.forced_bytes(limit * _BYTES_PER_TOKEN)
-        self._memory.watch(forced)
-        written = self._memory.recall(forced)
-        if written is not None:
-            return [Draft(token, "grammar", False) for token in written[:limit]]
         token = span.forced_token()
-        tokens = [token] if token is not None else self._forced.propose(whole_characters(forced), answer, limit + 1)
-        ends_span = len(tokens) <= limit
-        rest = forced
-        for index, token in enumerate(tokens):
-            # The tokenizer's split up to where a part begins that the model has written before, then the model's own.
-            rest = rest[len(self._token_bytes(token) or b"") :]
-            written = self._memory.recall(rest)
-            if written is not None and rest:
-                tokens = tokens[: index + 1] + written
-                ends_span = False
-                break
-        drafts = [Draft(token, "grammar", False) for token in tokens[:limit]]
-        if drafts and ends_span:
-            drafts[-1] = drafts[-1]._replace(ends_span=True)
+        if token is not None:
+            return [Draft(token, "grammar", ends_span=True)]
+        self._forced_left = forced = span.forced_bytes(limit * _BYTES_PER_TOKEN)
+        forced = whole_characters(forced)
+        drafts: list[Draft] = []
+        before = answer[-1] if answer else None
+        grid = self._grid(forced, 0, answer, limit + 1)
+        place = 0
+        while place < len(forced) and len(drafts) < limit:
+            rest = forced[place:]
+            chosen = self._habits.following(before, rest)
+            if chosen is None:
+                if place not in grid:  # a habit has left the tokenizer's grid
+                    grid = self._grid(forced, place, [*answer[-1:], *(draft.token for draft in drafts)], limit + 1)
+                expected = grid.get(place)
+                if expected is None:
+                    break
+                chosen = self._habits.instead_of(expected, rest)
+                if chosen is None:
+                    length = len(self._token_bytes(expected) or b"")
+                    drafts.append(Draft(expected, "grammar", ends_span=place + length == len(forced), by_tokenizer=True))
+                    before = expected
+                    place += length
+                    continue
+            drafts.append(Draft(chosen, "grammar"))
+            before = chosen
+            place += len(self._token_bytes(chosen) or b"")
         return drafts
+
+    def _grid(self, forced: bytes, start: int, before: Sequence[int], limit: int) -> dict[int, int]:
+        """The tokenizer's split of ``forced`` from ``start`` on: token by place."""
+        grid: dict[int, int] = {}
+        if self._forced is not None:
+            for token in self._forced.propose(forced[start:], before, limit):
+                grid[start] = token
+                start += len(self._token_bytes(token) or b"")
+        return grid
+
+    def _learn_habit(self, token: int) -> None:
+        data = self._token_bytes(token) or b""
+        if data and self._forced_left.startswith(data):
+            head = self._predicted[0] if self._predicted else None
+            self._habits.learn(self._last, head.token if head is not None and head.by_tokenizer else None, token)
+            self._forced_left = self._forced_left[len(data) :]
+        else:
+            self._forced_left = b""
+        self._last = token
 
     def _from_lookup(self, ahead: Sequence[Draft], probe: Callable[[], Probe] | None, limit: int) -> list[Draft]:
         if self._lookup is None:
@@ -152,7 +183,7 @@ class Drafting:
             while allowed < len(tokens) and walker.accept(tokens[allowed]):
                 allowed += 1
             tokens = tokens[:allowed]
-        return [Draft(token, "ngram", False) for token in tokens]
+        return [Draft(token, "ngram") for token in tokens]
 
     def _choose(self, predicted: Sequence[Draft]) -> int:
         chances = [
