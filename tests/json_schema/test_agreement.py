@@ -7,10 +7,10 @@ import random
 
 import jsonschema
 import pytest
-
-import scansion
 from tests.json_schema.judge import byte_vocabulary
 from tests.json_schema.random_schemas import random_instance, random_schema
+
+import scansion
 
 INSTANCES = 40
 
@@ -37,7 +37,10 @@ def disagreements(seed, depth):
     rng = random.Random(seed)
     schema = random_schema(rng, depth, references=2)
     if isinstance(schema, dict):
-        schema["$defs"] = {"d0": random_schema(rng, depth - 1, 0), "d1": {"properties": {"a": {"$ref": "#/$defs/d1"}, "b": random_schema(rng, 1)}}}
+        schema["$defs"] = {
+            "d0": random_schema(rng, depth - 1, 0),
+            "d1": {"properties": {"a": {"$ref": "#/$defs/d1"}, "b": random_schema(rng, 1)}},
+        }
     instances = [random_instance(rng, 2) for _ in range(INSTANCES)]
     validator = jsonschema.Draft202012Validator(schema)
     expected = [validator.is_valid(instance) for instance in instances]
