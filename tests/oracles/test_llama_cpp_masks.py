@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.oracles.gbnf_samples import SAMPLES
 from tests.oracles.llama_cpp_grammar import LlamaCppGrammar, LlamaCppVocabulary
+from tests.oracles.vocabulary_gguf import read_ranks, write_vocabulary
 
 from scansion import Constraint, Grammar, Vocabulary, allocate_bitmask
 
@@ -140,3 +141,32 @@ def compare(
         return True, len(tokens) + 1
     finally:
         theirs.close()
+
+
+# Rank files of large byte-level vocabularies, inside packages that may be installed.
+RANK_FILES = {"dashscope": "resources/qwen.tiktoken", "llama_models": "llama3/tokenizer.model"}
+
+
+def test_every_mask_is_llama_cpps_on_a_large_vocabulary(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """All bytes are tokens there, also those no UTF-8 has, and tokens cut characters in every way."""
+    if not request.config.getoption("--long"):
+        pytest.skip("two minutes: part of `make oracle`")
+    found = [(importlib.util.find_spec(package), name) for package, name in RANK_FILES.items()]
+    files = [Path(spec.origin).parent / name for spec, name in found if spec is not None and spec.origin is not None]
+    if not files:
+        pytest.skip(f"needs one of the packages {', '.join(RANK_FILES)}")
+    path = tmp_path / "vocabulary.gguf"
+    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *(f"<|extra_{number}|>" for number in range(205))]
+    write_vocabulary(path, read_ranks(files[0]), special, "<|endoftext|>", "qwen2")
+    llama = LlamaCppVocabulary(str(path))
+    vocabulary = Vocabulary.from_llama(vocab=llama.vocab)
+    byte_tokens = {token[0]: number for number, token in enumerate(vocabulary.tokens) if token is not None and len(token) == 1}
+    masks = rejections = 0
+    for text, accepted, refused in SAMPLES.values():
+        alike = Grammar.from_gbnf(text, compat="llama.cpp").compile(vocabulary)
+        for sample in [*accepted, *refused]:
+            for tokens in spellings(sample, vocabulary, byte_tokens):
+                whole, seen = compare(llama, vocabulary, text, alike, tokens, quirks=None)
+                masks += seen
+                rejections += not whole
+    assert masks >= 2500 and rejections >= 200

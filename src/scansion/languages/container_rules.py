@@ -102,8 +102,7 @@ class ContainerRules:
     def without_events(self, node: int) -> bool:
         """Whether a condition holds when nothing more happens."""
         while node > 1:
-            entry: tuple[int, int, int] = self.owner.conditions[node - 2]
-            node = entry[1]
+            _event, node, _if_true = self.owner.conditions[node - 2]
         return node == 1
 
 
@@ -115,7 +114,8 @@ class _Object:
         self.any_order = order == 1
         self.properties = list(properties)
         self.groups = list(groups)
-        self.low, self.high = low, high
+        self.low: int = low
+        self.high: int = high
         self.pointer = program.labels[label] if label >= 0 else ""
         self.name = containers.owner.fresh(f"{_short(self.pointer)}object")
         self.condition = 1 if condition < 0 else condition
@@ -259,7 +259,8 @@ class _Array:
         prefix, rest, low, high, unique, counters, label = program.arrays[index]
         self.prefix = list(prefix)
         self.rest = rest
-        self.low, self.high = low, high
+        self.low: int = low
+        self.high: int = high
         self.counters = list(counters)
         self.pointer = program.labels[label] if label >= 0 else ""
         self.name = containers.owner.fresh(f"{_short(self.pointer)}array")

@@ -69,6 +69,7 @@ class _ClassAutomaton:
         self.matched = _without_zero(_complement(self.written) if negated else self.written)
         self.starts = [first for first, _ in self.matched]
         self.begins = begins
+        self.strict: dict[int, int] = {}  # the same state in a character begun by an earlier token
         self.rows: _Rows = [[], [(CUT, CUT_LATE_ALLOWED, 2)], []]
         self.known: dict[tuple[int, bool, tuple[int, ...] | None], int] = {}
 
@@ -134,18 +135,24 @@ class _ClassAutomaton:
         return self.known.get(key) or self.state(key, [self.uniform(left - 1)] * 64, True)
 
     def state(self, key: tuple[int, bool, tuple[int, ...] | None], targets: list[int], may_end: bool) -> int:
-        """A state, and with it the one after a cut there, where only a true continuation byte goes on."""
+        """A state, and with it the same in a character begun by an earlier token, and the one right after a cut.
+
+        In these only true continuation bytes go on.
+        """
         number = self.known[key] = len(self.rows)
         row = [(64 * quarter + byte, 64 * quarter + byte, target) for quarter in range(4) for byte, target in enumerate(targets) if target]
-        row = [edge for edge in row if edge[0] > 0]
-        self.rows.append([])
-        begun = _joined([(0x80 + byte, 0x80 + byte, target) for byte, target in enumerate(targets) if target])
+        self.rows += [[], [], []]
+        self.strict[number] = number + 1
+        after_cut = number + 2
+        going_on = [(0x80 + byte, 0x80 + byte, self.strict.get(target, target)) for byte, target in enumerate(targets) if target]
+        cut = (CUT if may_end else CUT_ALLOWED, CUT_LATE_ALLOWED, after_cut)
+        self.rows[number] = _joined([*(edge for edge in row if edge[0] > 0), cut])
+        self.rows[number + 1] = _joined([*going_on, cut])
+        begun = _joined(going_on)
         if self.begins:
             self.rows.append(begun)
             begun = [*begun, (BEGIN, BEGIN, len(self.rows) - 1)]
-        self.rows.append(begun)
-        row.append((CUT if may_end else CUT_ALLOWED, CUT_LATE_ALLOWED, len(self.rows) - 1))
-        self.rows[number] = _joined(row)
+        self.rows[after_cut] = begun
         return number
 
 
