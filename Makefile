@@ -87,7 +87,8 @@ oracle: $(STAMPS)/dev $(STAMPS)/local kernel
 	@$(BIN)/python -m pytest tests/oracles --long
 
 bench: $(STAMPS)/bench $(STAMPS)/local kernel
-	@for program in benchmarks/*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+	$(BIN)/python benchmarks/masks.py --peers llguidance,floor --slowest 3 --plot build/masks.svg
+	$(BIN)/python benchmarks/generation.py
 
 # Threads under ThreadSanitizer, the kernel's own C++ tests, then the Python tests of the kernel and of what sits on it,
 # against an instrumented build.

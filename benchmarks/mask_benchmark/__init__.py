@@ -1,0 +1,1 @@
+"""Parts of ``benchmarks/masks.py``: cases, vocabularies, engines, and the report."""
