@@ -103,6 +103,7 @@ class Workload:
 
 def workloads() -> list[Workload]:
     def from_schema(name: str, prompt: str, schema: Any, max_tokens: int) -> Workload:
+        prompt += f" Answer with JSON that keeps to this schema: {json.dumps(schema)}"
         grammar = scansion.Grammar.from_json_schema(json.dumps(schema), whitespace="compact")
         try:
             gbnf = grammar.to_gbnf()

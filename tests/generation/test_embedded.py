@@ -169,12 +169,40 @@ def test_a_fence_is_opened_and_not_part_of_the_answer() -> None:
     valid(SCHEMAS["person"], completion.content)
 
 
-def test_assist_with_a_wrong_grammar_changes_nothing() -> None:
+WRONG_GRAMMARS = [
+    scansion.Grammar.from_regex("[0-9]+(, [0-9]+)*"),  # right but for the words between
+    scansion.Grammar.from_regex("One, two, three, four, six.*"),  # off by a rule
+    scansion.Grammar.from_regex("Eins, zwei, drei, vier, fuenf"),  # another language
+    scansion.Grammar.from_regex("One, tw"),  # truncated
+    scansion.Grammar.from_regex("x?"),  # all but empty
+    scansion.Grammar.from_choices(["One", "1", "Sure", "Here"]),
+    scansion.Grammar.from_choices(["1. 2. 3. 4. 5. 6. 7. 8. 9. 10.", "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"]),
+    scansion.Grammar.json(),
+    scansion.Grammar.from_json_schema({"type": "object", "properties": {"count": {"const": 10}}, "required": ["count"]}),
+    scansion.Grammar.from_gbnf('root ::= ("1" | "2" | "3")+ "!"'),
+    scansion.Grammar.from_gbnf('root ::= [^\\x00]+ "done"'),
+    scansion.Grammar.from_gbnf('root ::= line+\nline ::= [0-9]+ ". " [A-Z] [a-z]+ "\\n"'),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG_GRAMMARS)))
+def test_assist_with_a_wrong_grammar_changes_nothing(number: int) -> None:
     model = embedded_model()
     plain = scansion.generate(model, "Count to ten.", max_tokens=24, draft=[])
-    for grammar in (scansion.Grammar.from_regex("[0-9]+(, [0-9]+)*"), scansion.Grammar.from_choices(["One", "1"]), scansion.Grammar.json()):
-        assisted = scansion.generate(model, "Count to ten.", grammar=grammar, mode="assist", max_tokens=24)
-        assert assisted.content == plain.content
+    assisted = scansion.generate(
+        model, "Count to ten.", grammar=WRONG_GRAMMARS[number], mode="assist", draft=["grammar", "ngram"], max_tokens=24
+    )
+    assert assisted.content == plain.content
+
+
+@pytest.mark.parametrize("mirostat", [1, 2])
+def test_mirostat_works_under_a_narrow_mask(mirostat: int) -> None:
+    grammar = scansion.Grammar.from_choices(["yes", "no", "perhaps not"])
+    for seed in range(5):
+        completion = scansion.generate(
+            embedded_model(), "Well?", grammar=grammar, mirostat=mirostat, temperature=1.0, seed=seed, max_tokens=8
+        )
+        assert completion.content in ("yes", "no", "perhaps not")
 
 
 def test_a_constraint_for_another_vocabulary_is_refused() -> None:

@@ -70,7 +70,7 @@ class GrammarChoice:
         named = self._named()
         if len(named) > 1:
             raise click.UsageError(f"{' and '.join(named)} cannot be given together: there is one grammar")
-        policies = {
+        policies: dict[str, Any] = {
             "whitespace": self.whitespace or whitespace,
             "property_order": self.order or order,
             "spelling": self.spelling or spelling,

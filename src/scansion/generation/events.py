@@ -97,6 +97,8 @@ class Stats:
             parts.append(f"{source}: {figures.acceptance:.0%} acceptance ({figures.accepted}/{figures.proposed} {kind})")
         if any(figures.proposed for figures in self.drafts.values()):
             parts.append(f"{self.tokens_per_forward:.2f} tokens/forward")
+        if self.seed is not None:
+            parts.append(f"seed {self.seed}")
         if self.friction:
             parts.append(f"friction {sum(self.friction) / len(self.friction):.3f}")
         return ", ".join(parts)

@@ -205,7 +205,10 @@ class LlamaModel:
             free = [slot for slot in self._slots if not slot.open]
             if not free:
                 raise ModelError(f"all {len(self._slots)} sequences of {self.name} are in use: load it with more (sequences=...)")
-            shared, slot = max(((_shared_length(slot.tokens, prompt), slot) for slot in free), key=lambda pair: pair[0])
+            # Of places that share equally much, the one whose cache is least worth keeping.
+            shared, slot = max(
+                ((_shared_length(slot.tokens, prompt), slot) for slot in free), key=lambda pair: (pair[0], -len(pair[1].tokens))
+            )
             # The last prompt token is always run again: its logits are what the answer starts from.
             slot.truncate(min(shared, len(prompt) - 1))
             slot.open = True
