@@ -117,3 +117,15 @@ def gateway(running, llama_server) -> Iterator[RunningServer]:
     backend = UpstreamBackend([llama_server], concurrency=16, aliases={"m": ""})
     with running(create_application(backend, ServerSettings(default_max_tokens=128, deadline=120))) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def stand_in(running) -> Iterator[RunningServer]:
+    """The gateway over a backend without a model."""
+    from tests.server.stand_in_backend import StandInBackend
+
+    from scansion.server.application import create_application
+    from scansion.server.settings import ServerSettings
+
+    with running(create_application(StandInBackend(), ServerSettings(body_limit=4 << 20))) as server:
+        yield server

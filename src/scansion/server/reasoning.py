@@ -41,6 +41,8 @@ class ReasoningSplit:
     def __init__(self) -> None:
         self._held = ""
         self._opened = False
+        self._begun = False
+        self._leading = True
         self.closed = False
 
     def feed(self, text: str) -> tuple[str, str]:
@@ -54,13 +56,15 @@ class ReasoningSplit:
                 return "", ""
             self._opened = True
             if start.startswith(THINK_OPEN):
-                self._held = start[len(THINK_OPEN) :].lstrip("\n")
+                self._held = start[len(THINK_OPEN) :]
+        if not self._begun:
+            self._held = self._held.lstrip("\n")
+            self._begun = bool(self._held)
         place = self._held.find(THINK_CLOSE)
         if place >= 0:
             reasoning, rest = self._held[:place], self._held[place + len(THINK_CLOSE) :]
             self.closed = True
             self._held = ""
-            self._leading = True
             return reasoning, self._answer(rest)
         keep = next((n for n in range(min(len(THINK_CLOSE) - 1, len(self._held)), 0, -1) if THINK_CLOSE.startswith(self._held[-n:])), 0)
         cut = len(self._held) - keep
@@ -71,8 +75,6 @@ class ReasoningSplit:
         """Reasoning that was held back, when nothing more comes."""
         held, self._held = self._held, ""
         return "" if self.closed else held
-
-    _leading = True
 
     def _answer(self, text: str) -> str:
         if self._leading:

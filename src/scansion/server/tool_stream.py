@@ -96,6 +96,8 @@ class ToolStream:
         self._read = self._read_arguments
 
     def _read_arguments(self) -> Iterator[TextPart | CallStart | CallArguments]:
+        if not self._value.begun:
+            self._held = self._held.lstrip()  # the space after the colon may come in a later piece than the colon
         end = self._value.feed(self._held)
         if end is None:
             text, self._held = self._held, ""
@@ -119,12 +121,14 @@ class _JsonEnd:
     """Finds the end of a JSON object or array in a text that comes in pieces."""
 
     def __init__(self) -> None:
+        self.begun = False
         self._depth = 0
         self._in_string = False
         self._escaped = False
 
     def feed(self, text: str) -> int | None:
         """Offset in ``text`` just after the value, or None where it goes on."""
+        self.begun |= bool(text)
         for index, character in enumerate(text):
             if self._in_string:
                 if self._escaped:
