@@ -38,6 +38,9 @@ CASES = {
     "escaped strings": ("%import common.ESCAPED_STRING\nstart: ESCAPED_STRING", ['"a\\"b"', '""', '"\\\\"'], ['"a', '"\\"']),
     "comments of C": ('%import common.C_COMMENT\nstart: C_COMMENT "x"', ["/* a */x", "/* * / */x"], ["/* a */x*/x"]),
     "lazy": ('start: x "y"\nx[lazy]: /[0-9]+/', ["1y"], ["12y"]),
+    "lazy before others": ('start: (x "1" | y)+ "z"\nx[lazy]: /a+/\ny: /aab|b/', ["a1z", "bz", "ba1bz"], ["aabz", "aa1z"]),
+    "the shorter lazy one": ('start: x "1" | y "2"\nx[lazy]: /ab|abc/\ny[lazy]: /a/', ["a2"], ["ab1", "abc1"]),
+    "lazy elsewhere": ('start: x "1" | "q" y "2"\nx[lazy]: /a/\ny: /ab/', ["qab2", "a1"], ["ab2"]),
     "suffix": ('start: x "b"\nx[suffix="<end>"]: /.*/', ["foo<end>b", "<end>b"], ["foob", "foo<end>x<end>b"]),
     "stop": ("start: x\nx[stop=/x+/]: /a*/", ["aax", "x"], ["aaxx", "aa"]),
     "capture": ('start: x y\nx[capture]: /a/\ny[capture="why", temperature=0.5]: "b"', ["ab"], ["a"]),
@@ -50,8 +53,8 @@ CASES = {
     "substring of characters": ('start: %regex {"substring_chars": "abcb"}', ["bc", "cb", "b"], ["ac", "bb"]),
     "free text between calls": (
         'start: (head "=a>" /[0-9]+/ "</f>")* text\nhead[lazy]: TEXT "<f"\nTEXT: /(.|\\n)*/\ntext: TEXT',
-        ["hello", "<f=a>12</f>", "x<f=a>1</f>y<f=a>2</f>z"],
-        [],
+        ["hello", "<f=a>12</f>", "x<f=a>1</f>y<f=a>2</f>z", "a <"],
+        ["<f", "x<f=b>", "<f=a>x", "x<f=a>1</f>y<f z"],
     ),
     "permutations": (
         'start: perm::0x0\nperm::_: "" %if is_ones([0:3])\n'
@@ -65,7 +68,7 @@ CASES = {
         ["bbba", "ab"],
     ),
     "conditions": (
-        'start: p::0b01\np::_: "a" p::bit_or(2) %if and(bit_set(0), not(bit_set(1)))\n | "b" %if or(eq([0:2], 3), bit_count_gt(_, 5))',
+        'start: p::0x1\np::_: "a" p::bit_or(2) %if and(bit_set(0), not(bit_set(1)))\n | "b" %if or(eq([0:2], 3), bit_count_gt(_, 5))',
         ["ab"],
         ["b", "aab", "a"],
     ),

@@ -13,6 +13,7 @@ from scansion.errors import UnsupportedError
 from scansion.grammar.check import check, without_unused
 from scansion.grammar.collapse import collapse
 from scansion.grammar.ignore import place_ignored
+from scansion.grammar.lazy import let_lazy_terminals_win
 from scansion.grammar.left_recursion import remove_left_recursion
 from scansion.grammar.nodes import Call, Choice, Expression, JsonValue, Repeat, Rules, Seq, Terminal, Text, Tokens
 from scansion.grammar.nullable import repeat_nonempty_bodies
@@ -35,6 +36,10 @@ def simplify(rules: Rules) -> Rules:
     """
     rules = check(rules)
     require_productive(rules)
+    settled = let_lazy_terminals_win(rules)
+    if settled is not rules:
+        rules = without_dead_ends(settled)
+        require_productive(without_unused(rules))
     rules = collapse(place_ignored(rules))
     rewritten = remove_left_recursion(repeat_nonempty_bodies(rules))
     # Only taking the empty text out of something can leave a rule without texts.

@@ -46,10 +46,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A word of a language, as one terminal: what the grammar ignores may stand before it and never inside."""
+    """A word of a language, as one terminal: what the grammar ignores may stand before it and never inside.
+
+    A ``lazy`` terminal ends as soon as it matches, and so does every other terminal that could have been read from the same place.
+    """
 
     language: Language
     name: str = ""
+    lazy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,7 @@ class _Compiler:
         language = self.terminals.language(definition.body)
         if stop is not None and not isinstance(stop, float):
             language = Language.concat([language, self.terminals.language(stop)])
-        return Terminal(shortest_matches(language), definition.name)
+        return Terminal(shortest_matches(language), definition.name, lazy=True)
 
     def expression(self, tree: Tree, own: int | None) -> Expression:
         """A part of a rule; ``own`` is the value of the rule's parameter."""

@@ -30,7 +30,7 @@ COMMON = {
     "SIGNED_FLOAT": f"[+-]?{_FLOAT}",
     "NUMBER": _NUMBER,
     "SIGNED_NUMBER": f"[+-]?{_NUMBER}",
-    "ESCAPED_STRING": r'"(\\(?s:.)|[^"\\])*"',
+    "ESCAPED_STRING": r'"(\\.|[^"\\])*"',
     "LCASE_LETTER": "[a-z]",
     "UCASE_LETTER": "[A-Z]",
     "LETTER": "[A-Za-z]",
