@@ -252,6 +252,7 @@ void bind_matching(nb::module_& m) {
             d["masks"] = c.masks.count();
             d["bytes"] = c.engine.bytes() + c.masks.bytes();
             d["slice_bytes"] = c.vocabulary->slice_bytes();
+            d["slices"] = c.vocabulary->slice_count();
             return d;
         });
 

@@ -134,6 +134,8 @@ class Engine {
             for (std::uint32_t node : key_nodes_[objects_[i.data].spec]) visit(node);
         }
     }
+    // A key of that lexeme can always become one that is new.
+    bool endless_key(LexId lex) const;
     // All words a key being read can still become, as texts, where they are finitely many and few; else nothing.
     void few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out);
     template <class Visit>

@@ -421,13 +421,25 @@ LangId Languages::intersection(std::vector<LangId> parts) {
     if (low > 0 || high != unbounded) {
         // A bound that every word keeps anyway would only multiply states.
         bool needed = true;
-        if (flat.size() == 1 && high == unbounded && min_length(flat[0]) >= low) needed = false;
+        if (flat.size() == 1 && low > 0 && min_length(flat[0]) >= low) {
+            low = 0;
+            needed = high != unbounded;
+        }
         if (needed) {
             flat.push_back(repeat(any_char, low, high));
             std::sort(flat.begin(), flat.end());
         }
     }
     if (flat.empty()) return anything;
+    if (flat.size() == 2) {  // class{a,b} within any{c,d} is class{max,min}
+        LangId cls;
+        std::uint32_t low2, high2;
+        for (std::size_t i = 0; i < 2; ++i)
+            if (is_length_only(flat[1 - i], l, h) && is_class_repeat(flat[i], cls, low2, high2)) {
+                low2 = std::max(low2, l), high2 = std::min(high2, h);
+                return low2 > high2 ? nothing : repeat(cls, low2, high2);
+            }
+    }
     if (flat.size() == 1) return flat[0];
     return intern_list(LangOp::intersection, flat);
 }
@@ -449,6 +461,52 @@ LangId Languages::repeat(LangId body, std::uint32_t low, std::uint32_t high) {
     if (body == any_char && low == 0 && high == unbounded) return anything;
     if (low == 0 && high == 1) return body == any_char ? intern(LangOp::repeat, body, 0, 1, true, true) : union_({empty, body});
     return intern(LangOp::repeat, body, low, high, low == 0, nodes_[body].plain);
+}
+
+bool Languages::is_class_repeat(LangId a, LangId& cls, std::uint32_t& low, std::uint32_t& high) const {
+    const Node& n = nodes_[a];
+    if (a == anything) return cls = any_char, low = 0, high = unbounded, true;
+    if (n.op == LangOp::char_class) return cls = a, low = high = 1, true;
+    if (n.op == LangOp::repeat && nodes_[n.a].op == LangOp::char_class) return cls = n.a, low = n.b, high = n.c, true;
+    return false;
+}
+
+bool Languages::split_bounds(LangId a, LangId& rest, std::uint32_t& low, std::uint32_t& high) {
+    LangId cls;
+    if (is_class_repeat(a, cls, low, high)) {
+        rest = repeat(cls, 0, unbounded);
+        return rest != a;
+    }
+    // Where the least lengths of what is left must be searched for, deciding bound by bound is the cheaper way.
+    return split_length(a, rest, low, high) && low == 0 && high != unbounded && nodes_[rest].plain;
+}
+
+bool Languages::loops_on(LangId a, CodePoint first, CodePoint last) {
+    const DerivativeTable& table = derivatives(a);
+    std::size_t i = static_cast<std::size_t>(std::upper_bound(table.starts.begin(), table.starts.end(), first) - table.starts.begin()) - 1;
+    for (; i < table.starts.size() && table.starts[i] <= last; ++i)
+        if (table.targets[i] != a) return false;
+    return true;
+}
+
+bool Languages::is_endless(LangId a) {
+    if (nodes_[a].endless != Live::unknown) return nodes_[a].endless == Live::live;
+    // A finite language shows itself by a state without live cycles; exploring them all answers for every state met.
+    constexpr std::size_t most = 200;
+    std::vector<LangId> order{a};
+    std::unordered_set<LangId> seen{a};
+    bool endless = true;
+    for (std::size_t i = 0; i < order.size() && endless; ++i) {
+        if (nodes_[order[i]].endless == Live::live) continue;
+        if (nodes_[order[i]].endless == Live::dead || order.size() > most || count(order[i], 1000) < 1000) endless = false;
+        for (LangId t : derivatives(order[i]).targets)
+            if (endless && !is_nothing(t) && seen.insert(t).second) order.push_back(t);
+    }
+    if (endless)
+        for (LangId t : order) nodes_[t].endless = Live::live;
+    else
+        nodes_[a].endless = Live::dead;
+    return endless;
 }
 
 // ---- derivatives -----------------------------------------------------------------------------------------------

@@ -87,6 +87,16 @@ class Languages {
     // `any_char{low,high}` exactly (anything is {0,unbounded}), as strings bounded in length are.
     bool is_length_only(LangId a, std::uint32_t& low, std::uint32_t& high) const;
 
+    // `class{low,high}` for one character class (which is returned), bounds included.
+    bool is_class_repeat(LangId a, LangId& char_class, std::uint32_t& low, std::uint32_t& high) const;
+    // Takes `a` apart into a language without bound and how many characters of it are allowed, where exactly the words of `rest` with `low` to
+    // `high` characters are `a`, and either `low` is 0 or `rest` is `class*`.
+    bool split_bounds(LangId a, LangId& rest, std::uint32_t& low, std::uint32_t& high);
+    // Every text that can still be finished can be finished in endlessly many ways (false where that takes too long to see).
+    bool is_endless(LangId a);
+    // All characters of the range lead back to `a` itself.
+    bool loops_on(LangId a, CodePoint first, CodePoint last);
+
     // Structure, for serialisation and for converters to other grammar languages.
     LangOp op(LangId a) const { return nodes_[a].op; }
     const RangeSet& class_ranges(LangId a) const { return classes_[nodes_[a].a]; }
@@ -108,6 +118,7 @@ class Languages {
         bool nullable = false;
         bool plain = true;  // no intersection or complement inside: never empty unless `nothing`
         Live live = Live::unknown;
+        Live endless = Live::unknown;  // live: endless
         std::uint32_t a = 0, b = 0, c = 0;  // see make_*; union_/intersection: children_[a .. a+b)
         std::uint32_t min_length = unbounded - 1;  // unbounded - 1: not computed
         std::unique_ptr<DerivativeTable> table;

@@ -110,13 +110,21 @@ class Lexemes {
     // Worth a slice of the vocabulary; states inside key sets belong to one object and are walked.
     bool dense(LexId id) {
         LexMode mode = states_[id].key.mode;
-        return mode != LexMode::keys && mode != LexMode::key_tail && row(id).live_bytes >= 8;
+        if (mode == LexMode::keys || mode == LexMode::key_tail) return false;
+        const LexRow& r = row(id);
+        return r.live_bytes >= 8 || (mode == LexMode::text && (r.live[0] >> ' ' & 1) && states_[id].accepting);  // white space too
     }
+    // Kinds of bytes (trie.h) that lead from the state back to itself.
+    std::uint64_t looping_kinds(LexId id);
     // UTF-8 of what `byte` adds to the decoded value of a JSON string in state `id`; returns the number of bytes in `out` (0..4).
     std::uint32_t decoded(LexId id, std::uint8_t byte, std::uint8_t out[4]) const;
     std::uint32_t min_bytes(LexId id);  // bytes to the nearest accepting state
     // The same state with length bounds past `longest` characters folded into one (mask keys).
     LexId fold_lengths(LexId id, std::uint32_t longest);
+    // Inside a JSON string of bounded length: the same state without the bounds (Languages::split_bounds); else the state itself.
+    LexId without_bounds(LexId id, std::uint32_t& low, std::uint32_t& high);
+    // Characters that must still be begun before a JSON string may be closed.
+    std::uint32_t min_characters(LexId id);
     LangId remaining_language(LexId id) const { return states_[id].key.lang; }
     std::size_t size() const { return states_.size(); }
 

@@ -197,7 +197,7 @@ bool Masks::sliceable(const Thread& t) {
     if (!lexemes_.dense(t.lex) || (t.item && (lexemes_[t.lex].key.mode == LexMode::text || !engine_.many_endings(t.lex)))) return false;
     if (t.text) {
         // A key of few words that begins in this token is walked, so that tokens which leave it no way on are noticed.
-        if (t.text != foreign_text && lexemes_.remaining_language(t.lex) != Languages::anything) return false;
+        if (t.text != foreign_text && !engine_.endless_key(t.lex)) return false;
         for (const Item& item : engine_.items(t.stack))
             if (item.kind() != Resume::object_group) return false;
     }
@@ -393,7 +393,8 @@ void Masks::child(const Trie& trie, std::uint32_t node, std::size_t begin, std::
 }
 
 void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
-    if (node == 0 && &trie == &vocabulary_.trie()) {
+    const auto* children = &trie == &vocabulary_.trie() ? vocabulary_.wide(node) : nullptr;
+    if (children) {  // driven by the bytes the grammar allows, not by those the vocabulary has
         std::uint64_t live[4] = {0, 0, 0, 0};
         for (std::size_t i = begin; i < end; ++i) {
             const LexRow& row = lexemes_.row(threads_[i].lex);
@@ -401,7 +402,7 @@ void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::s
         }
         for (std::uint32_t w = 0; w < 4; ++w)
             for (std::uint64_t bits = live[w]; bits; bits &= bits - 1)
-                if (std::uint32_t c = vocabulary_.root_child(static_cast<std::uint8_t>(w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))))) child(trie, c, begin, end, keys);
+                if (std::uint32_t c = (*children)[w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]) child(trie, c, begin, end, keys);
         return;
     }
     const std::uint32_t stop = trie.nodes[node].end;

@@ -84,6 +84,14 @@ bool Engine::item_takes(const Item& i, std::uint32_t text) const {
     return (it != key_of_text_.end() && objects_.spec(i.data).index_of_key.count(it->second)) || objects_.is_used(i.data, text);
 }
 
+bool Engine::endless_key(LexId lex) const {
+    const LexKey& key = lexemes_[lex].key;
+    if (key.lang == Languages::anything && key.mode != LexMode::keys && key.mode != LexMode::key_tail) return true;
+    if (key.mode != LexMode::body && key.mode != LexMode::quote) return false;
+    std::lock_guard lock(Languages::instance().mutex);
+    return Languages::instance().is_endless(key.lang);
+}
+
 void Engine::few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out) {
     const LexKey& key = lexemes_[lex].key;
     if ((key.mode != LexMode::body && key.mode != LexMode::quote) || key.lang == Languages::anything) return;

@@ -21,6 +21,22 @@ struct Trie {
     std::uint32_t subtree_tokens(std::uint32_t n) const { return nodes[nodes[n].end].first_token - nodes[n].first_token; }
 };
 
+// Which kinds of bytes occur below a node: one bit for each kind, so that a subtree whose every byte loops in a lexeme state is taken whole.
+// Bits 0..43: groups of ASCII (`byte_group`); 44..52: ranges of characters outside it (`wide_groups`), in UTF-8 that is right as far as it
+// goes; `malformed`: anything else.
+constexpr std::uint64_t malformed = std::uint64_t{1} << 53;
+struct WideGroup {
+    std::uint32_t first, last;         // characters
+    std::uint8_t first_lead, last_lead;  // bytes they begin with
+};
+constexpr WideGroup wide_groups[] = {{0x80, 0xbf, 0xc2, 0xc2},         {0xc0, 0x7ff, 0xc3, 0xdf},        {0x800, 0xfff, 0xe0, 0xe0},
+                                     {0x1000, 0x1fff, 0xe1, 0xe1},     {0x2000, 0x2fff, 0xe2, 0xe2},     {0x3000, 0x3fff, 0xe3, 0xe3},
+                                     {0x4000, 0xd7ff, 0xe4, 0xed},     {0xe000, 0xffff, 0xee, 0xef},     {0x10000, 0x10ffff, 0xf0, 0xf4}};
+constexpr int first_wide_bit = 44;
+std::uint8_t byte_group(std::uint8_t ascii);
+// By node, of what is below it, read from a character's beginning.
+std::vector<std::uint64_t> subtree_kinds(const Trie& trie);
+
 // `entries` sorted by bytes.
 Trie build_trie(const std::vector<std::pair<std::string_view, std::uint32_t>>& entries);
 // The union of the subtries below `roots` (what is at the roots themselves is left out).

@@ -23,10 +23,14 @@ struct Slice {
     Trie remainders;                         // merged subtries of the other exits
     struct End {
         std::uint32_t node, depth;           // depth below the slice's node
+        std::uint32_t characters;            // decoded, before the closing quote
     };
     std::vector<End> ends;                   // JSON strings: every node where the string is closed
+    // Of a measured slice, from which those of bounded strings are derived: tokens that stay inside the string, by the fewest characters a
+    // string has that begins with the token. Ascending.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> by_length;  // characters, id
     std::size_t bytes() const {
-        return stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + remainders.nodes.capacity() * sizeof(TrieNode) + remainders.tokens.capacity() * 4 + sizeof(Slice);
+        return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + remainders.nodes.capacity() * sizeof(TrieNode) + remainders.tokens.capacity() * 4 + sizeof(Slice);
     }
 };
 
@@ -47,21 +51,37 @@ class Vocabulary {
     // The bytes of a text token; nullopt for special, end and unused ids.
     const std::optional<std::string>& text(std::uint32_t id) const { return tokens_[id]; }
     std::uint32_t longest_token() const { return longest_; }
-    // Child of the root by byte (0: none).
-    std::uint32_t root_child(std::uint8_t byte) const { return root_children_[byte]; }
+    // Children by byte (0: none) of nodes with many of them; null for other nodes.
+    const std::array<std::uint32_t, 256>* wide(std::uint32_t node) const {
+        auto it = wide_.find(node);
+        return it == FlatMap::none ? nullptr : &wide_children_[it];
+    }
+    std::uint32_t root_child(std::uint8_t byte) const { return wide_children_[0][byte]; }
 
     std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
     std::size_t slice_bytes() const { return slice_bytes_; }
+    std::size_t slice_count() const { return slices_.size(); }
 
   private:
     enum class Kind : std::uint8_t { text, special, eos, none };
-    std::unique_ptr<Slice> build_slice(std::uint32_t node, LexId lex) const;
+    static constexpr std::uint32_t wide_limit = 24;
+    static constexpr std::uint32_t measured = 0xffffffffu;  // in place of a node in `slices_`: the root's slice, measured
+    std::shared_ptr<const Slice> cached(std::uint64_t key);
+    std::shared_ptr<const Slice> keep(std::uint64_t key, std::shared_ptr<const Slice> built);
+    std::shared_ptr<const Slice> measured_slice(LexId free);
+    std::unique_ptr<Slice> build_slice(std::uint32_t node, LexId lex, bool measure) const;
+    std::unique_ptr<Slice> bounded_slice(const Slice& free, std::uint32_t low, std::uint32_t high) const;
+    void keep_stay(Slice& slice, std::vector<std::uint32_t> stay) const;
+    void keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes) const;
 
     std::vector<std::optional<std::string>> tokens_;
     std::vector<Kind> kind_;
     std::vector<std::uint32_t> eos_;
     Trie trie_;
-    std::array<std::uint32_t, 256> root_children_{};
+    std::vector<std::uint64_t> kinds_;         // by trie node (trie.h)
+    std::vector<std::uint16_t> characters_;    // by id: UTF-8 sequences begun in the token
+    FlatMap wide_;
+    std::vector<std::array<std::uint32_t, 256>> wide_children_;
     std::uint32_t longest_ = 0;
 
     struct Cached {
