@@ -6,6 +6,7 @@
 #include <bit>
 #include <iterator>
 #include <deque>
+#include <queue>
 
 namespace scansion {
 
@@ -499,33 +500,56 @@ std::uint64_t Lexemes::looping_kinds(LexId id) {
 std::uint32_t Lexemes::min_bytes(LexId id) {
     Lock lock(languages().mutex);
     if (states_[id].min_bytes != not_computed) return states_[id].min_bytes;
-    // Breadth first to the nearest accepting or already known state.
+    // Best first to the nearest accepting or already known state. Every character takes at least a byte, so the characters a
+    // state still needs are a lower bound: without it the search would wander through all the half-written characters.
     struct Visit {
-        LexId id, parent;
-        std::uint32_t depth;
+        LexId id;
+        std::uint32_t parent, depth;
+    };
+    struct Open {
+        std::uint32_t bound, visit;
+        bool operator<(const Open& o) const { return bound != o.bound ? bound > o.bound : visit < o.visit; }
+    };
+    auto needed = [&](LexId s) -> std::uint32_t {
+        if (states_[s].accepting) return 0;
+        if (states_[s].min_bytes != not_computed) return states_[s].min_bytes;
+        const LexKey& k = states_[s].key;
+        if (k.mode == LexMode::keys || k.mode == LexMode::key_tail) return 0;  // their `lang` is not a language
+        return languages().min_length(k.lang);
     };
     std::vector<Visit> order{{id, 0, 0}};
-    std::unordered_map<LexId, std::uint32_t> seen{{id, 0}};
-    std::uint32_t best = 0xffffffffu;
-    std::uint32_t best_at = 0;
-    for (std::uint32_t i = 0; i < order.size() && order[i].depth < best; ++i) {
-        LexId s = order[i].id;
-        std::uint32_t here = states_[s].accepting ? 0 : states_[s].min_bytes;
+    std::unordered_map<LexId, std::uint32_t> depth_of{{id, 0}};
+    std::priority_queue<Open> open;
+    std::uint32_t first = needed(id);
+    if (first != 0xffffffffu) open.push({first, 0});
+    while (!open.empty()) {
+        Open top = open.top();
+        open.pop();
+        Visit v = order[top.visit];
+        if (depth_of[v.id] < v.depth) continue;
+        std::uint32_t here = states_[v.id].accepting ? 0 : states_[v.id].min_bytes;
         if (here != not_computed) {
-            if (here != 0xffffffffu && order[i].depth + here < best) best = order[i].depth + here, best_at = i;
-            continue;
+            std::uint32_t best = v.depth + here;
+            for (std::uint32_t i = top.visit;; i = order[i].parent) {
+                states_[order[i].id].min_bytes = best - order[i].depth;
+                if (i == 0) break;
+            }
+            return best;
         }
         if (order.size() > 200000) throw LimitExceeded("language_states", 200000, "the shortest way to finish a lexeme needs too many states");
-        const LexRow& r = row(s);
-        for (LexId t : r.targets)
-            if (t != dead_lex && seen.try_emplace(t, i).second) order.push_back({t, i, order[i].depth + 1});
+        const LexRow& r = row(v.id);
+        for (LexId t : r.targets) {
+            if (t == dead_lex) continue;
+            std::uint32_t left = needed(t);
+            if (left == 0xffffffffu) continue;
+            auto [it, fresh] = depth_of.try_emplace(t, v.depth + 1);
+            if (!fresh && it->second <= v.depth + 1) continue;
+            it->second = v.depth + 1;
+            open.push({v.depth + 1 + left, static_cast<std::uint32_t>(order.size())});
+            order.push_back({t, top.visit, v.depth + 1});
+        }
     }
-    if (best == 0xffffffffu) return states_[id].min_bytes = best;
-    for (std::uint32_t i = best_at;; i = order[i].parent) {
-        states_[order[i].id].min_bytes = best - order[i].depth;
-        if (i == 0) break;
-    }
-    return best;
+    return states_[id].min_bytes = 0xffffffffu;
 }
 
 LexId Lexemes::fold_lengths(LexId id, std::uint32_t longest) {
