@@ -116,8 +116,8 @@ class _Object:
         self.groups = list(groups)
         self.low: int = low
         self.high: int = high
-        self.pointer = program.labels[label] if label >= 0 else ""
-        self.name = containers.owner.fresh(f"{_short(self.pointer)}object")
+        self.pointer = program.labels[label] if label >= 0 else None
+        self.name = containers.owner.fresh(f"{_short(self.pointer or '')}object")
         self.condition = 1 if condition < 0 else condition
         self.counts = low > 1 or high >= 0
         self.most = max(low, high + 1 if high >= 0 else 0)  # counts above this are all the same
@@ -155,7 +155,7 @@ class _Object:
         if name is None:
             if len(self.states) >= MAX_CONTAINER_STATES:
                 raise LimitError(
-                    f"#{self.pointer}: the object takes more than {MAX_CONTAINER_STATES:,} rules",
+                    f"#{self.pointer or ''}: the object takes more than {MAX_CONTAINER_STATES:,} rules",
                     limit="container_states",
                     allowed=MAX_CONTAINER_STATES,
                 )
@@ -262,8 +262,8 @@ class _Array:
         self.low: int = low
         self.high: int = high
         self.counters = list(counters)
-        self.pointer = program.labels[label] if label >= 0 else ""
-        self.name = containers.owner.fresh(f"{_short(self.pointer)}array")
+        self.pointer = program.labels[label] if label >= 0 else None
+        self.name = containers.owner.fresh(f"{_short(self.pointer or '')}array")
         if unique and not 0 <= high <= 1:
             raise UnsupportedError(
                 "items that must all be different are not context-free",
@@ -302,7 +302,7 @@ class _Array:
         if name is None:
             if len(self.states) >= MAX_CONTAINER_STATES:
                 raise LimitError(
-                    f"#{self.pointer}: the array takes more than {MAX_CONTAINER_STATES:,} rules",
+                    f"#{self.pointer or ''}: the array takes more than {MAX_CONTAINER_STATES:,} rules",
                     limit="container_states",
                     allowed=MAX_CONTAINER_STATES,
                 )

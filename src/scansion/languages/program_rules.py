@@ -6,10 +6,12 @@ meet again, which is its immediate postdominator.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from scansion._kernel import ALT, ARRAY, CALL, FAIL, JSON_STRING, LEX, OBJECT, REPEAT, RET, TOKEN
 from scansion.errors import LimitError, UnsupportedError
 from scansion.grammar.check import without_unused
-from scansion.grammar.nodes import NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Text, Tokens, choice, repeat, seq
+from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Text, Tokens, calls, choice, repeat, seq
 from scansion.grammar.productive import without_dead_ends
 from scansion.languages.container_rules import ContainerRules
 from scansion.languages.language_rules import LanguageRules
@@ -35,7 +37,49 @@ def rules_of_program(program: ProgramData, *, one_expression: bool = False, repe
         LimitError: a lexeme, container or graph that is too large to write out.
     """
     rules = ProgramRules(program, one_expression, repeated_keys).rules()
-    return without_unused(without_dead_ends(rules))
+    return without_unused(with_loops(without_dead_ends(rules)))
+
+
+def with_loops(rules: Rules) -> Rules:
+    """Rules that only call themselves at their end, which is how loops are lowered, as repetitions where they are called."""
+    bodies = dict(rules.rules)
+    while True:
+        loops = {name: loop for name, body in bodies.items() if (loop := _loop(name, body)) is not None}
+        # A loop that holds another is written once the other one is.
+        ready = {name: loop for name, loop in loops.items() if name == rules.start or not any(called in loops for called in calls(loop))}
+        if not ready:
+            return rules.replaced(bodies)
+        inlined = {name: loop for name, loop in ready.items() if name != rules.start}
+        bodies = {name: _with_calls_replaced(ready.get(name, body), inlined) for name, body in bodies.items() if name not in inlined}
+
+
+def _loop(name: str, body: Expression) -> Expression | None:
+    """``x*`` for ``name ::= x name | ""``, ``x+`` for ``name ::= x (name | "")``."""
+    again = Call(name)
+    if isinstance(body, Choice) and len(body.parts) == 2 and body.parts[1] == EMPTY:
+        turn = body.parts[0]
+        low = 0
+    elif isinstance(body, Seq) and body.parts[-1:] == (Choice((again, EMPTY)),):
+        turn = Seq((*body.parts[:-1], again))
+        low = 1
+    else:
+        return None
+    if not isinstance(turn, Seq) or len(turn.parts) < 2 or turn.parts[-1] != again:
+        return None
+    step = seq(turn.parts[:-1])
+    return None if name in calls(step) else repeat(step, low, None)
+
+
+def _with_calls_replaced(expression: Expression, replacements: Mapping[str, Expression]) -> Expression:
+    if isinstance(expression, Call):
+        return replacements.get(expression.rule, expression)
+    if isinstance(expression, Seq):
+        return seq([_with_calls_replaced(part, replacements) for part in expression.parts])
+    if isinstance(expression, Choice):
+        return choice([_with_calls_replaced(part, replacements) for part in expression.parts])
+    if isinstance(expression, Repeat):
+        return repeat(_with_calls_replaced(expression.body, replacements), expression.low, expression.high)
+    return expression
 
 
 class ProgramRules:

@@ -12,7 +12,6 @@ from scansion.errors import UnsupportedError
 from scansion.grammar.nodes import EMPTY, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, calls, choice, seq
 from scansion.languages.language_rules import class_ranges
 from scansion.languages.program_rules import rules_of_program
-from scansion.languages.rule_names import RuleNames
 from scansion.program import ProgramData
 
 __all__ = ["to_lark"]
@@ -39,13 +38,19 @@ def to_lark(program: ProgramData, *, repeated_keys: bool = False) -> str:
 class _Writer:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        names = RuleNames()
-        names.fresh("start")
         self.terminals = {name for name, body in rules.rules.items() if name != rules.start and _is_regular(body) and not _is_empty(body)}
-        self.names: dict[str, str] = {}
+        self.names: dict[str, str] = {rules.start: "start"}
+        taken = {"start"}
         for name in rules.rules:
-            plain = "start" if name == rules.start else names.fresh(name.replace("-", "_").lower())
-            self.names[name] = plain.replace("-", "_").upper() if name in self.terminals else plain.replace("-", "_")
+            if name not in self.names:
+                plain = name.replace("-", "_").lower()
+                unique = plain
+                count = 1
+                while unique in taken:
+                    count += 1
+                    unique = f"{plain}_{count}"
+                taken.add(unique)
+                self.names[name] = unique.upper() if name in self.terminals else unique
 
     def text(self) -> str:
         return "%llguidance {}\n" + "".join(self.line(name, body) for name, body in self.rules.rules.items())
