@@ -13,6 +13,7 @@ import sys
 from typing import Any, BinaryIO
 
 from scansion.errors import GrammarError, LimitError, ScansionError, UnsupportedError
+from scansion.server.errors import keyword_of
 
 __all__ = ["HEADER", "main"]
 
@@ -73,13 +74,14 @@ def _build(recipe: Any, relax: bool) -> tuple[bytes, tuple[tuple[str, str], ...]
             _probe(grammar)
             return pickle.dumps(grammar, protocol=5), tuple(relaxed)
         except UnsupportedError as error:
-            if not relax or recipe.kind not in ("json_schema", "json_object") or error.construct is None:
+            keyword = keyword_of(error)
+            if not relax or recipe.kind not in ("json_schema", "json_object") or keyword is None:
                 raise
             lenient = dict(recipe.options).get("lenient", "")
-            names = [*lenient.split(","), error.construct] if lenient else [error.construct]
+            names = [*lenient.split(","), keyword] if lenient else [keyword]
             if len(names) > _MAX_LENIENT or len(set(names)) < len(names):
                 raise
-            relaxed.append((error.construct, error.pointer or ""))
+            relaxed.append((keyword, error.pointer or ""))
             options = tuple((name, value) for name, value in recipe.options if name != "lenient")
             recipe = Recipe(recipe.kind, recipe.text, (*options, ("lenient", ",".join(names))))
 

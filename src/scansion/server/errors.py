@@ -16,6 +16,7 @@ status  type                    when
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +31,9 @@ from scansion.errors import (
     UnsupportedError,
 )
 
-__all__ = ["STATUS_TYPES", "ApiError", "from_error"]
+__all__ = ["STATUS_TYPES", "ApiError", "from_error", "keyword_of"]
+
+_WORD = re.compile(r"[$A-Za-z_-]+\Z")
 
 STATUS_TYPES = {
     400: "invalid_request_error",
@@ -111,10 +114,19 @@ def from_error(error: ScansionError, param: str | None = None) -> ApiError:
     return ApiError(500, str(error), code="internal_error", param=param)
 
 
+def keyword_of(error: GrammarError) -> str | None:
+    """The schema keyword at fault: what is wrong inside a pattern (``\\1``) is the fault of ``pattern``."""
+    if error.construct is not None and error.pointer and not _WORD.match(error.construct):
+        return error.pointer.rsplit("/", 1)[1]
+    return error.construct
+
+
 def _from_grammar_error(error: GrammarError, param: str | None) -> ApiError:
+    keyword = keyword_of(error)
     members: dict[str, Any] = {
         "pointer": error.pointer,
-        "keyword": error.construct,
+        "keyword": keyword,
+        "construct": error.construct if error.construct != keyword else None,
         "hint": error.hint,
         "line": error.line,
         "column": error.column,

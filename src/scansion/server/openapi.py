@@ -113,6 +113,7 @@ _MEMBERS: dict[str, Any] = {
     "code": {"type": "string"},
     "pointer": {"type": "string"},
     "keyword": {"type": "string"},
+    "construct": {"type": "string"},
     "hint": {"type": "string"},
     "tool": {"type": "string"},
 }

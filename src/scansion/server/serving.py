@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import signal
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from scansion.errors import RequestError
 from scansion.server.application import create_application
 from scansion.server.backend import Backend
 from scansion.server.request_log import JsonLines
 from scansion.server.settings import ServerSettings, is_loopback
+
+if TYPE_CHECKING:
+    import uvicorn
 
 __all__ = ["serve"]
 
@@ -48,6 +55,22 @@ def serve(backend: Backend, settings: ServerSettings, *, host: str, port: int) -
         h11_max_incomplete_event_size=64 * 1024,
     )
     server = uvicorn.Server(config)
-    server.run()
+    with _ended_by_signals(server):
+        server.run()
     if not server.started:
         raise RequestError(f"the server did not start on {host}:{port}: the log says why")
+
+
+@contextlib.contextmanager
+def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """SIGTERM and SIGINT end the server in order, and the process with code 0.
+
+    uvicorn installs handlers of its own while it runs and raises the signals it caught again when it is done, so that the
+    process ends as if nobody had handled them: what it raises again is caught here.
+    """
+    previous = {number: signal.signal(number, server.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

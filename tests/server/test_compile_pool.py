@@ -1,0 +1,123 @@
+"""Worker processes: what is hostile is ended in time, and others are served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import httpx
+import pytest
+
+from scansion.errors import GrammarError, LimitError, UnsupportedError
+from scansion.server.compile_pool import CompilePool
+from scansion.server.recipes import Recipe, ToolSchema, tool_recipe
+
+HOSTILE = [
+    Recipe("json_schema", json.dumps({"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(4000)]})),
+    Recipe(
+        "json_schema",
+        json.dumps({"properties": {f"p{i}": {"type": "string", "pattern": f"^(a|b)*a(a|b){{{i % 60}}}$"} for i in range(15000)}}),
+    ),
+    Recipe("json_schema", json.dumps({"enum": list(range(150_000))})),
+    Recipe("regex", "(" * 500 + "a" + "){1,9}" * 500),
+    Recipe("regex", "((a{1,1000}){1,1000}){1,1000}b|" * 2000 + "c"),
+    Recipe("regex", "|".join(f"(x{i}|y)*z{{{i}}}" for i in range(60_000))[: 1 << 20]),
+    Recipe("gbnf", "root ::= " + " ".join(["[a-z]{0,1999}"] * 60_000)),
+    Recipe("gbnf", "root ::= a0\n" + "".join(f"a{i} ::= a{i + 1} a{i + 1} | a{i + 1}\n" for i in range(20_000)) + 'a20000 ::= "x"\n'),
+]
+
+
+@pytest.fixture
+def with_pool(run_async):
+    def run(use, **settings):
+        async def main():
+            pool = CompilePool(**{"workers": 2, "seconds": 1.5, **settings})
+            await pool.start()
+            try:
+                return await use(pool)
+            finally:
+                await pool.close()
+
+        return run_async(main())
+
+    return run
+
+
+def test_a_grammar_and_its_cache(with_pool):
+    async def use(pool):
+        recipe = Recipe("json_schema", '{"type": "integer"}')
+        first = await pool.compile(recipe, "a")
+        assert await pool.compile(recipe, "b") is first
+        assert (pool.hits, pool.misses) == (1, 1)
+        both = await asyncio.gather(*(pool.compile(Recipe("regex", "a+"), client) for client in "xyz"))
+        assert both[0] is both[1] is both[2]
+        text, repeats = await pool.written(first, "gbnf", "a")
+        assert text.startswith("root ::=")
+        assert not repeats
+
+    with_pool(use)
+
+
+def test_errors_keep_their_places(with_pool):
+    async def use(pool):
+        with pytest.raises(GrammarError) as caught:
+            await pool.compile(Recipe("json_schema", '{"properties": {"a": {"type": "strin"}}}'), "a")
+        assert caught.value.pointer == "/properties/a/type"
+        bad = tool_recipe([ToolSchema("f", "{}"), ToolSchema("g", '{"minimum": "x"}')], required=True, parallel=True)
+        with pytest.raises(GrammarError) as caught:
+            await pool.compile(bad, "a")
+        assert caught.value.tool == "g"
+        unsupported = Recipe("json_schema", '{"type": "string", "pattern": "^(a)\\\\1$"}')
+        with pytest.raises(UnsupportedError):
+            await pool.compile(unsupported, "a")
+        relaxed = await pool.compile(unsupported, "a", relax=True)
+        assert relaxed.relaxed == (("pattern", "/pattern"),)
+
+    with_pool(use)
+
+
+@pytest.mark.parametrize("recipe", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_ones_end_in_time(with_pool, recipe):
+    async def use(pool):
+        started = time.monotonic()
+        try:
+            await pool.compile(recipe, "a")
+        except (LimitError, GrammarError) as error:
+            assert str(error)
+        seconds = time.monotonic() - started
+        again = await pool.compile(Recipe("json_schema", '{"const": 1}'), "b")
+        assert again.grammar.kind == "json_schema"
+        return seconds
+
+    assert with_pool(use) < 4.0  # 1.5 s of work, and a process to end on a busy machine
+
+
+def test_validation_without_fetching(with_pool):
+    async def use(pool):
+        schema = '{"type": "object", "required": ["a"]}'
+        assert await pool.violation(schema, '{"a": 1}', "x", formats=True) is None
+        assert "required" in await pool.violation(schema, "{}", "x", formats=True)
+        assert "JSON" in await pool.violation(schema, "{", "x", formats=True)
+        assert "date" in await pool.violation('{"format": "date"}', '"soon"', "x", formats=True)
+        with pytest.raises(Exception, match=r"could not be made|Unresolvable"):
+            await pool.violation('{"$ref": "http://127.0.0.1:1/x"}', "1", "x", formats=True)
+
+    with_pool(use)
+
+
+def test_relaxed_constraints_are_validated(running):
+    from tests.server.stand_in_backend import StandInBackend
+
+    from scansion.server.application import create_application
+
+    schema = {"type": "string", "pattern": "^(a|b)\\1$"}
+    body = {"messages": [{"role": "user", "content": "x"}], "json_schema": schema, "scansion": {"on_unsupported": "validate", "retries": 1}}
+    with running(create_application(StandInBackend(answers=['"ab"', '"bb"', '"ab"', '"ba"']))) as server:
+        answer = httpx.post(f"{server.url}/v1/chat/completions", json=body, timeout=30).json()
+        assert answer["choices"][0]["message"]["content"] == '"bb"'
+        report = answer["x_scansion"]
+        assert (report["enforced_by"], report["retries"]) == ("validation", 1)
+        assert report["relaxed"][0]["keyword"] == "pattern"
+        refused = httpx.post(f"{server.url}/v1/chat/completions", json=body, timeout=30)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "validation_failed")
