@@ -6,6 +6,7 @@ import json
 import time
 
 import pytest
+from tests.json_schema.judge import byte_vocabulary
 
 import scansion
 
@@ -141,3 +142,13 @@ def test_large_schemas_compile_fast(name):
 def test_a_number_too_large_to_write_out_is_a_limit():
     with pytest.raises(scansion.LimitError):
         scansion.Grammar.from_json_schema('{"minimum": 1e999999999}')
+
+
+def test_explanations_say_what_a_value_must_be():
+    schema = {"type": "object", "properties": {"items": {"items": {"properties": {"price": {"type": "number", "maximum": 100}}}}}}
+    grammar = scansion.Grammar.from_json_schema(schema)
+    labels = grammar.program.labels
+    assert "/properties/items/items/properties/price must be of type number, at most 100 (maximum)" in labels
+    matcher = grammar.compile(byte_vocabulary()).matcher()
+    assert matcher.accept_bytes(b'{"items":[{"price":100')
+    assert "at most 100" in str(matcher.explain(ord("1")))

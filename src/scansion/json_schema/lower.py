@@ -8,15 +8,18 @@ are written, a least fixpoint finds the rules that match nothing, and the specs 
 from __future__ import annotations
 
 import json
+from functools import partial
 
 from scansion._kernel import ARRAY, JSON_STRING, LEX, OBJECT, TEXT, Language
 from scansion.errors import LimitError
 from scansion.json_schema.feasible import Feasibility
+from scansion.json_schema.keywords import NUMBER, STRING, VALUES
 from scansion.json_schema.lower_arrays import array_spec
 from scansion.json_schema.lower_objects import object_spec
 from scansion.json_schema.normal_form import Normaliser
 from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING
 from scansion.json_schema.shapes import FALSE, NULL, TRUE, Expr, Shape
+from scansion.json_schema.words import describe
 from scansion.program import ProgramBuilder
 
 __all__ = ["MAX_RULES", "Lowering"]
@@ -83,11 +86,18 @@ class Lowering:
         pointer = self.norm.documents.sites[expr[-1] >> 1].pointer
         return self.builder.label(pointer) if pointer else -1
 
+    def _scalar_label(self, expr: Expr, label: int) -> int:
+        """The label of the strings and numbers of an expression: with the constraint in words, where one schema says it."""
+        if label < 0 or len(expr) != 1 or expr[0] & 1:
+            return label
+        site = self.norm.documents.sites[expr[0] >> 1]
+        return self.builder.later_label(partial(describe, site.pointer, site.schema)) if site.bits & (NUMBER | STRING | VALUES) else label
+
     def _write(self, rule: int, expr: Expr, shape: Shape) -> None:
         builder = self.builder
         label = self.label(expr)
         nodes: list[int] = []
-        scalar = self._scalars(shape, nodes, label)
+        scalar = self._scalars(shape, nodes, self._scalar_label(expr, label))
         if scalar:
             self.feasibility.certain(rule)
         order: dict[str, int] | None = None

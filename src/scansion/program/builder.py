@@ -7,7 +7,7 @@ learns which values are impossible only when all of them are written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -75,7 +75,7 @@ class ProgramBuilder:
         self._condition_ids: dict[tuple[int, int, int], int] = {}
         self._token_sets: list[list[tuple[int, int]]] = []
         self._token_set_ids: dict[tuple[tuple[int, int], ...], int] = {}
-        self._labels: list[str] = []
+        self._labels: list[str | Callable[[], str]] = []
         self._label_ids: dict[str, int] = {}
 
     def lexeme(self, language: Language, encoding: int) -> int:
@@ -193,6 +193,11 @@ class ProgramBuilder:
             index = self._label_ids[text] = len(self._labels)
             self._labels.append(text)
         return index
+
+    def later_label(self, text: Callable[[], str]) -> int:
+        """Index of a label that is put into words only when one is asked for (so it must not depend on what may change)."""
+        self._labels.append(text)
+        return len(self._labels) - 1
 
     def json_root(self, value: int) -> int:
         """A rule for a whole JSON text: the rule ``value`` with the white space its policy allows around it."""

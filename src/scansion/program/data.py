@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scansion._kernel import Language, Program
@@ -39,12 +40,12 @@ class ProgramData:
         token_sets: lists of inclusive id ranges.
         punctuation: nine lexeme indices.
         node_labels: index into ``labels`` for each node, or -1.
-        labels: rule names or JSON pointers, for messages only.
+        labels: rule names, JSON pointers or constraints in words, for messages only.
 
     Two programs are equal when all of these are; ``hash`` and ``digest`` are of the content. Pickles.
     """
 
-    __slots__ = (*_FIELDS, "labels", "_digest", "_kernel")
+    __slots__ = (*_FIELDS, "_digest", "_kernel", "_labels", "_worded")
 
     nodes: list[int]
     targets: list[int]
@@ -58,7 +59,6 @@ class ProgramData:
     start: int
     canonical_keys: bool
     node_labels: list[int]
-    labels: list[str]
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ProgramData:
         start: int,
         canonical_keys: bool,
         node_labels: list[int],
-        labels: list[str],
+        labels: Sequence[str | Callable[[], str]],
     ) -> None:
         self.nodes = nodes
         self.targets = targets
@@ -89,7 +89,8 @@ class ProgramData:
         self.start = start
         self.canonical_keys = canonical_keys
         self.node_labels = node_labels
-        self.labels = labels
+        self._labels = labels
+        self._worded: list[str] | None = None
         self._digest: str | None = None
         self._kernel: Program | None = None
 
@@ -118,6 +119,14 @@ class ProgramData:
             program = self._kernel = Program(*self.arguments())
         return program
 
+    @property
+    def labels(self) -> list[str]:
+        """Rule names, JSON pointers, or constraints in words; those given as functions are put into words now."""
+        worded = self._worded
+        if worded is None:
+            worded = self._worded = [label if isinstance(label, str) else label() for label in self._labels]
+        return worded
+
     def label(self, node: int) -> str | None:
         """Rule name or JSON pointer of a node, or None."""
         index = self.node_labels[node]
@@ -137,7 +146,7 @@ class ProgramData:
         return self is other or (self.arguments() == other.arguments() and self.labels == other.labels)
 
     def __hash__(self) -> int:
-        return hash((len(self.nodes), len(self.rules), tuple(self.nodes[:96]), tuple(self.labels[:8])))
+        return hash((len(self.nodes), len(self.rules), tuple(self.nodes[:96])))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, ({name: getattr(self, name) for name in (*_FIELDS, "labels")},)
