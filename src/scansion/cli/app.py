@@ -14,6 +14,7 @@ _COMMANDS = {
     "generate": "Let a model write an answer that keeps to a grammar.",
     "check": "Say whether texts keep to a grammar, and where not.",
     "mask": "Show which tokens a grammar allows after a text.",
+    "convert": "Write a schema or grammar as GBNF or Lark.",
     "doctor": "Report versions, kernel, models, and a one-second self-test.",
     "serve": "Serve OpenAI's and Ollama's HTTP APIs.",
     "demo": "Watch the embedded model fill in a schema, and check what it wrote.",

@@ -16,7 +16,7 @@ from scansion.errors import GrammarError, RequestError
 if TYPE_CHECKING:
     from scansion.grammar import Grammar
 
-__all__ = ["MAX_INPUT_BYTES", "GrammarChoice", "grammar_options", "read_input"]
+__all__ = ["MAX_INPUT_BYTES", "GrammarChoice", "grammar_options", "read_input", "read_text"]
 
 MAX_INPUT_BYTES = 64 << 20
 """The largest file any command reads."""
@@ -33,6 +33,8 @@ class GrammarChoice:
     any_json: bool = False
     regex: str | None = None
     choices: tuple[str, ...] = ()
+    text: str | None = None
+    file: str | None = None
     gbnf_file: str | None = None
     lark_file: str | None = None
     whitespace: str | None = None
@@ -52,6 +54,8 @@ class GrammarChoice:
             "--json": self.any_json or None,
             "--regex": self.regex,
             "--choice": self.choices or None,
+            "--grammar": self.text,
+            "-gf": self.file,
             "--gbnf": self.gbnf_file,
             "--lark": self.lark_file,
         }
@@ -89,6 +93,10 @@ class GrammarChoice:
             return Grammar.from_json_schema(True, **policies)
         if self.regex is not None:
             return Grammar.from_regex(self.regex)
+        if self.text is not None:
+            return _by_content(self.text)
+        if self.file is not None:
+            return _from_file(self.file, _by_content)
         if self.gbnf_file is not None:
             return _from_file(self.gbnf_file, Grammar.from_gbnf)
         if self.lark_file is not None:
@@ -105,7 +113,8 @@ def grammar_options(*, required: bool) -> Callable[[F], F]:
             choice = GrammarChoice(**{name: values.pop(name) for name in GrammarChoice.__dataclass_fields__})
             if required and not choice.is_given:
                 raise click.UsageError(
-                    "say which grammar: -j SCHEMA, -jf FILE, --json, --regex RE, --choice TEXT, --gbnf FILE or --lark FILE"
+                    "say which grammar: -j SCHEMA, -jf FILE, --json, --regex RE, --choice TEXT, "
+                    "--grammar TEXT, -gf FILE, --gbnf FILE or --lark FILE"
                 )
             return function(choice=choice, **values)
 
@@ -123,6 +132,8 @@ _OPTIONS = [
     click.option("--json", "any_json", is_flag=True, help="Any JSON."),
     click.option("--regex", metavar="RE", help="The whole text matches a regular expression."),
     click.option("--choice", "choices", multiple=True, metavar="TEXT", help="One of several texts; repeat the option."),
+    click.option("--grammar", "text", metavar="TEXT", help="A grammar as text: GBNF, or Lark where it begins with %llguidance."),
+    click.option("-gf", "--grammar-file", "file", metavar="FILE", help="The same in a file."),
     click.option("--gbnf", "gbnf_file", metavar="FILE", help="A grammar in llama.cpp's GBNF."),
     click.option("--lark", "lark_file", metavar="FILE", help="A grammar in Lark's notation."),
     click.option(
@@ -133,12 +144,29 @@ _OPTIONS = [
 ]
 
 
-def _from_file(name: str, parse: Callable[[str], Grammar]) -> Grammar:
+def _by_content(text: str) -> Grammar:
+    from scansion.grammar import Grammar
+    from scansion.languages.detection import grammar_language
+
+    return Grammar.from_lark(text) if grammar_language(text) == "lark" else Grammar.from_gbnf(text)
+
+
+def read_text(name: str) -> str:
+    """The text of a file, or of standard input for ``-``; a byte order mark is dropped.
+
+    Raises:
+        RequestError: the file cannot be read, or is no UTF-8.
+    """
     text = read_input(name).decode("utf-8-sig", "surrogateescape")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise RequestError(f"{name} is not UTF-8 text: byte {len(text[: error.start].encode())} is wrong") from None
+    return text
+
+
+def _from_file(name: str, parse: Callable[[str], Grammar]) -> Grammar:
+    text = read_text(name)
     try:
         return parse(text)
     except GrammarError as error:
