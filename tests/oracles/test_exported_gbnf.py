@@ -30,6 +30,17 @@ def llama() -> LlamaCppVocabulary:
     return LlamaCppVocabulary(str(next(Path(spec.origin).parent.glob("*.gguf"))))
 
 
+HEAVY = {
+    "long array of anything": {"type": "array", "items": {"type": "string", "maxLength": 1500}, "maxItems": 1000},
+    "long tuple": {"type": "array", "items": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 40}, "maxItems": 90},
+}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_long_repetitions_of_long_repetitions_load(name: str, llama: LlamaCppVocabulary) -> None:
+    LlamaCppGrammar(llama, Grammar.from_json_schema(HEAVY[name]).to_gbnf()).close()
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_llama_cpp_reads_it_as_the_schema_says(name: str, llama: LlamaCppVocabulary, rounds: Callable[[int], int]) -> None:
     vocabulary = Vocabulary.from_llama(vocab=llama.vocab)

@@ -18,7 +18,7 @@ from scansion.program import ProgramData
 __all__ = ["to_gbnf"]
 
 _BLOCK = 1000  # repetitions in one rule: half of llama.cpp's limit
-_MAX_WEIGHT = 40  # repetitions of a group that are not given a rule of their own
+_MAX_WEIGHT = 400  # rules llama.cpp would make of a repeated group, past which the group gets a rule of its own
 _LINE = 120
 _MAX_TOKENS = 1000  # ids written out of a range
 
@@ -108,12 +108,8 @@ class _Writer:
         low, high = node.low, node.high
         body = node.body
         heavy = max(low, high or 0)
-        if (
-            heavy > 1
-            and not isinstance(body, (Call, Tokens))
-            and not (isinstance(body, Text) and class_ranges(body.language))
-            and heavy > _MAX_WEIGHT
-        ):
+        simple = isinstance(body, (Call, Tokens)) or (isinstance(body, Text) and class_ranges(body.language) is not None)
+        if heavy > 1 and not simple and heavy * _weight(body) > _MAX_WEIGHT:
             body = self.block(body)
         if heavy > _BLOCK:
             return self.expression(self.in_blocks(body, low, high), place)
@@ -156,6 +152,15 @@ class _Writer:
             name = self.blocks[body] = self.names.fresh("block")
             self.extra[name] = body
         return Call(name)
+
+
+def _weight(node: Expression) -> int:
+    """About how many rules llama.cpp makes of an expression: one a group and name, and one for each optional repetition."""
+    if isinstance(node, (Seq, Choice)):
+        return 1 + sum(map(_weight, node.parts))
+    if isinstance(node, Repeat):
+        return _weight(node.body) + (1 if node.high is None else node.high - node.low)
+    return 1 if isinstance(node, Call) else 0
 
 
 def _word(part: Expression) -> str | None:
