@@ -134,7 +134,7 @@ def walk(grammar, rng):
         token = rng.choice(plain or ends or allowed)
         if token == vocab.size - 1:
             return written.decode()
-        assert matcher.accept(token)
+        assert matcher.accept(token), f"{vocab.token_bytes(token)!r} is in the mask and not accepted after {written!r}"
         written += vocab.token_bytes(token)
 
 

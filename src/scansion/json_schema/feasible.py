@@ -16,7 +16,9 @@ from scansion.program import ProgramBuilder
 if TYPE_CHECKING:
     from scansion.json_schema.lower import Lowering
 
-__all__ = ["Feasibility"]
+__all__ = ["MAX_ITEMS_FOLLOWED", "Feasibility"]
+
+MAX_ITEMS_FOLLOWED = 10_000  # items looked at one by one to see whether counts can be reached; more are taken to be able to
 
 
 class Feasibility:
@@ -143,20 +145,36 @@ class Feasibility:
             longest = maximum
         if 0 <= longest < minimum:
             return False
-        for number, (low, _) in enumerate(counters):
-            if low <= 0:
-                continue
-            counting = sum(self._counts(value, number) for value in prefix[:length])
-            if longest < 0:
-                more = low if self._counts(rest, number) else 0
-            else:
-                more = max(0, longest - len(prefix)) if rest_usable and self._counts(rest, number) else 0
-            if counting + more < low:
-                return False
-        return True
+        return not counters or self._counts_possible(spec, longest)
 
-    def _counts(self, value: Any, number: int) -> bool:
-        return type(value) is not int and any(rule in self._productive and number in events for rule, events in value)
+    def _counts_possible(self, spec: tuple[Any, ...], longest: int) -> bool:
+        """Whether some number of items reaches every count: the counts that can be had are followed item by item.
+
+        Args:
+            longest: the most items there can be, -1 without bound.
+        """
+        prefix, rest, minimum, _, _, counters, _ = spec
+        caps = [high + 1 if high >= 0 else low for low, high in counters]  # counts beyond are alike: too many, or enough
+        reached = {(0,) * len(counters)}
+        enough = max(minimum, len(prefix)) + sum(low for low, _ in counters)
+        for length in range(min(enough, longest if longest >= 0 else enough, MAX_ITEMS_FOLLOWED) + 1):
+            if length >= minimum and any(
+                all(low <= count and (high < 0 or count <= high) for count, (low, high) in zip(counts, counters, strict=True))
+                for counts in reached
+            ):
+                return True
+            value = prefix[length] if length < len(prefix) else rest
+            ways = ((value, ()),) if type(value) is int else value
+            usable = [set(events) for rule, events in ways if rule in self._productive]
+            following = {
+                tuple(min(cap, count + (number in events)) for number, (count, cap) in enumerate(zip(counts, caps, strict=True)))
+                for counts in reached
+                for events in usable
+            }
+            if following == reached and length >= max(minimum, len(prefix)):
+                return False
+            reached = following
+        return bool(enough > MAX_ITEMS_FOLLOWED)
 
     # Taking out the impossible
 
