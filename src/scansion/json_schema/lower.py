@@ -45,6 +45,7 @@ class Lowering:
         self.feasibility = Feasibility(builder)
         self._rules: dict[Expr, int] = {None: -1}
         self._queue: list[tuple[int, Expr]] = []
+        self._current: Expr = ()
 
     def rule(self, expr: Expr) -> int:
         """The rule of an expression, -1 where it is ``None``; its body may be written later."""
@@ -66,10 +67,15 @@ class Lowering:
         queue = self._queue
         shape = self.norm.shape
         while queue:
-            rule, expr = queue.pop()
-            self._write(rule, expr, shape(expr))
+            rule, self._current = queue.pop()
+            self._write(rule, self._current, shape(self._current))
         self.feasibility.settle(self, root)
         return root
+
+    @property
+    def where(self) -> str:
+        """The place of the schema being written, for messages."""
+        return f"#{self.norm.documents.sites[self._current[-1] >> 1].pointer}" if self._current else "#"
 
     def pointer(self, rule: int) -> str:
         """The pointer of the schema a rule was written for (of the last one, where several are conjoined)."""

@@ -23,7 +23,9 @@ def array_spec(lowering: Lowering, alternative: ArrayAlternative, label: int) ->
     counters = alternative.counters
     length = max((len(facet.prefix) for facet in (*alternative.facets, *counters)), default=0)
     if len(counters) > MAX_COUNTERS:
-        raise LimitError(f"one array has more than {MAX_COUNTERS} contains conditions", limit="counters", allowed=MAX_COUNTERS)
+        raise LimitError(
+            f"{lowering.where}: one array has more than {MAX_COUNTERS} contains conditions", limit="counters", allowed=MAX_COUNTERS
+        )
     if 0 <= maximum < length:
         length = maximum
     prefix: list[Any] = []

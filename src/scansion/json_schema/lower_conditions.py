@@ -102,14 +102,14 @@ def write_condition(
     if not obligations:
         presence = {("has", member.name): i for i, member in enumerate(members)}
         try:
-            node = decide(lowering.builder, condition, presence, "the schema")
+            node = decide(lowering.builder, condition, presence, lowering.where)
             return WrittenCondition(lowering, node, ways, {}, obligations)
         except LimitError:
             pass  # the order of the keys is a bad order of decisions: number them as the condition names them
     for leaf in leaves(condition):
         if leaf not in events:
             events[leaf] = len(members) + len(events)
-    node = decide(lowering.builder, condition, events, "the schema")
+    node = decide(lowering.builder, condition, events, lowering.where)
     return WrittenCondition(lowering, node, ways, events, obligations)
 
 
@@ -204,7 +204,7 @@ def _needed_ways(
             others |= own  # more keys of the region may come, and share what is to be met
         needed = needed_sets(satisfied, (1 << len(clauses)) - 1, own, others, MAX_WAYS)
     if needed is None:
-        raise _too_many_ways()
+        raise _too_many_ways(lowering)
     asked = _asked(lowering, member)
     covers = {expr: meets(numbers) for expr, numbers in asked.items()}
     ways: dict[frozenset[Expr], Way] = {}
@@ -217,9 +217,11 @@ def _needed_ways(
             if not lowering.norm.impossible(way):
                 ways[chosen] = (way, tuple(met))
         if len(ways) > MAX_WAYS:
-            raise _too_many_ways()
+            raise _too_many_ways(lowering)
     return list(ways.values())
 
 
-def _too_many_ways() -> LimitError:
-    return LimitError(f"one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS)
+def _too_many_ways(lowering: Lowering) -> LimitError:
+    return LimitError(
+        f"{lowering.where}: one property decides conditions in more than {MAX_WAYS} ways", limit="member_alternatives", allowed=MAX_WAYS
+    )

@@ -89,7 +89,7 @@ def _general(lowering: Lowering, alternative: ObjectAlternative, order: dict[str
     obligations = list(dict.fromkeys(item for kind, item in leaves(condition) if kind == "met"))
     members = [Member(name, values[name], tuple(item.value(name) for item in obligations), name in needed) for name in names]
     regions: list[tuple[Language, Member]] = []
-    for language, value, asked in _regions(alternative.facets, obligations):
+    for language, value, asked in _regions(lowering, alternative.facets, obligations):
         listed = _few_words(language)
         if listed is None:
             regions.append((language, Member(None, value, asked)))
@@ -120,33 +120,37 @@ def _named(alternative: ObjectAlternative, order: dict[str, int]) -> tuple[list[
     return names, {name: alternative.value(name) for name in names}
 
 
-def _regions(facets: Sequence[ObjectFacet], obligations: Sequence[Obligation]) -> list[tuple[Language, Expr, tuple[Expr, ...]]]:
+def _regions(
+    lowering: Lowering, facets: Sequence[ObjectFacet], obligations: Sequence[Obligation]
+) -> list[tuple[Language, Expr, tuple[Expr, ...]]]:
     """Disjoint languages of the keys no facet names, each with its value and what each obligation asks."""
     regions: list[tuple[Language, Expr, tuple[Expr, ...]]] = [(ANYTHING, (), ())]
     # Facets that leave no room for other keys first: they cut most.
     for facet in sorted(facets, key=lambda facet: (facet.additional is not None, len(facet.patterns))):
         cut = []
         for language, value, _ in regions:
-            for part, own in _cut(language, facet):
+            for part, own in _cut(lowering, language, facet):
                 joined = both(value, own)
                 if joined is not None:
                     cut.append((part, joined, ()))
         regions = cut
-        _check_regions(regions)
+        _check_regions(lowering, regions)
     for obligation in obligations:
-        regions = [(part, value, (*asked, own)) for language, value, asked in regions for part, own in _cut(language, obligation)]
-        _check_regions(regions)
+        regions = [(part, value, (*asked, own)) for language, value, asked in regions for part, own in _cut(lowering, language, obligation)]
+        _check_regions(lowering, regions)
     return regions
 
 
-def _check_regions(regions: Sequence[Any]) -> None:
+def _check_regions(lowering: Lowering, regions: Sequence[Any]) -> None:
     if len(regions) > MAX_REGIONS:
         raise LimitError(
-            f"key patterns cut the keys of one object into more than {MAX_REGIONS} kinds", limit="key_regions", allowed=MAX_REGIONS
+            f"{lowering.where}: key patterns cut the keys of one object into more than {MAX_REGIONS} kinds",
+            limit="key_regions",
+            allowed=MAX_REGIONS,
         )
 
 
-def _cut(language: Language, facet: ObjectFacet) -> list[tuple[Language, Expr]]:
+def _cut(lowering: Lowering, language: Language, facet: ObjectFacet) -> list[tuple[Language, Expr]]:
     """The parts of a key language that a facet treats alike (keys it names apart), empty parts left out."""
     if facet.names is not None:
         language = _meet(language, facet.names.as_language())
@@ -167,7 +171,7 @@ def _cut(language: Language, facet: ObjectFacet) -> list[tuple[Language, Expr]]:
             if not outside.is_nothing:
                 split.append((outside, value, matched))
         parts = split
-        _check_regions(parts)
+        _check_regions(lowering, parts)
     return [(part, value if matched else facet.additional) for part, value, matched in parts]
 
 
