@@ -133,10 +133,9 @@ def test_no_comma_where_every_value_was_read(whitespace: str) -> None:
     assert ord(",") not in mask_of(matcher, vocabulary.size)
 
 
-@pytest.mark.parametrize("whitespace", ["bounded", "flexible"])
 @pytest.mark.xfail(strict=True, reason="Engine::explore gives up after 128 states, which white space and escapes use up, and then says yes")
-def test_no_third_record_where_there_are_two(whitespace: str) -> None:
-    builder = ProgramBuilder(whitespace=whitespace)
+def test_no_third_record_where_there_are_two() -> None:
+    builder = ProgramBuilder(whitespace="bounded")
     flag, record, root = builder.new_rule(), builder.new_rule(), builder.new_rule()
     builder.set_rule(flag, builder.lex(Language.literals(["true", "false"]), TEXT))
     builder.set_rule(record, builder.node(OBJECT, builder.object(0, [("a", flag, True)]), builder.ret))
