@@ -198,7 +198,7 @@ def _needed_ways(
             if not other.required:
                 options.add(absent)
             if options != {0}:
-                satisfied = reachable(satisfied, sorted(options), repeated=other.name is None)
+                satisfied = reachable(satisfied, sorted(options), other.name is None, lowering.where)
         own = meets(number for number, expr in enumerate(member.asked) if expr is not None)
         if member.name is None:
             others |= own  # more keys of the region may come, and share what is to be met
@@ -209,7 +209,7 @@ def _needed_ways(
     covers = {expr: meets(numbers) for expr, numbers in asked.items()}
     ways: dict[frozenset[Expr], Way] = {}
     for mask in sorted(needed | {0}):
-        for chosen in covering_choices(covers, mask):
+        for chosen in covering_choices(covers, mask, lowering.where):
             way, met = member.value, []
             for expr in chosen:
                 way = both(way, expr)

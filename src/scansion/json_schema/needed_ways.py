@@ -48,12 +48,13 @@ def clauses_of(condition: Formula) -> list[Clause] | None:
     return joined if len(joined) <= MAX_CLAUSES else None
 
 
-def reachable(start: set[int], options: Sequence[int], repeated: bool) -> set[int]:
+def reachable(start: set[int], options: Sequence[int], repeated: bool, where: str) -> set[int]:
     """The sets of satisfied clauses (as bit masks) after one more member takes one of its options.
 
     Args:
         options: what each option satisfies.
         repeated: the member is a region of keys: any number of them may come.
+        where: the place, for a ``LimitError``.
     """
     found = {mask | option for mask in start for option in options}
     while repeated:
@@ -63,7 +64,9 @@ def reachable(start: set[int], options: Sequence[int], repeated: bool) -> set[in
         found = more
     if len(found) > MAX_SETS:
         raise LimitError(
-            f"the properties of one object decide conditions in more than {MAX_SETS:,} ways", limit="condition_sets", allowed=MAX_SETS
+            f"{where}: the properties of one object decide conditions in more than {MAX_SETS:,} ways",
+            limit="condition_sets",
+            allowed=MAX_SETS,
         )
     return found
 
@@ -94,12 +97,13 @@ def needed_sets(satisfied: set[int], everything: int, own: int, others: int, lim
     return needed
 
 
-def covering_choices(covers: dict[Expr, int], clauses: int) -> list[frozenset[Expr]]:
+def covering_choices(covers: dict[Expr, int], clauses: int, where: str) -> list[frozenset[Expr]]:
     """The ways to satisfy some clauses: sets of expressions, one chosen for each clause that those before do not satisfy.
 
     Args:
         covers: the clauses (as a mask) that each expression satisfies.
         clauses: those to satisfy.
+        where: the place, for a ``LimitError``.
     """
     choices: list[tuple[frozenset[Expr], int]] = [(frozenset(), 0)]
     bit = 1
@@ -112,7 +116,7 @@ def covering_choices(covers: dict[Expr, int], clauses: int) -> list[frozenset[Ex
             choices = list(dict.fromkeys(fresh))
             if len(choices) > MAX_SETS:
                 raise LimitError(
-                    f"one property decides conditions in more than {MAX_SETS:,} ways", limit="condition_sets", allowed=MAX_SETS
+                    f"{where}: one property decides conditions in more than {MAX_SETS:,} ways", limit="condition_sets", allowed=MAX_SETS
                 )
         bit <<= 1
     return [chosen for chosen, _ in choices]
