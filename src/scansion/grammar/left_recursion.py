@@ -90,8 +90,9 @@ class _Component:
                 if is_nullable(rest, nonempty.nullable):
                     self.chains[member].append(name)
                 some = nonempty.of(rest)
-                if some not in (EMPTY, NOTHING):
-                    self.steps[member].append((name, some))
+                for way in some.parts if isinstance(some, Choice) else (some,):
+                    if way not in (EMPTY, NOTHING):
+                        self.steps[member].append((name, way))
             self.seeds[name] = choice(seeds)
 
     def split(self, expression: Expression, seeds: list[Expression]) -> Iterator[tuple[str, Expression]]:

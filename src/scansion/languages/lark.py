@@ -44,9 +44,9 @@ from scansion.languages.lark_syntax import (
 from scansion.languages.lark_terminals import Terminals, shortest_matches
 from scansion.languages.source import Source
 
-__all__ = ["MAX_RULE_INSTANCES", "parse_lark"]
+__all__ = ["MAX_INSTANCES", "parse_lark"]
 
-MAX_RULE_INSTANCES = 50_000  # parametric rules: one for each value that can come up
+MAX_INSTANCES = 100_000  # alternatives of parametric rules, over all values that can come up
 
 # What %llguidance may set. The first two change what is matched; the others only how llguidance works.
 _OPTIONS = {
@@ -96,6 +96,7 @@ class _Compiler:
         self.pending: list[tuple[str, Definition, int]] = []
         self.asked: set[str] = set()
         self.embedded: dict[str, Expression] = {}
+        self.instances = 0
         self.initial_skip = False
         self.skip_once = False
 
@@ -155,13 +156,6 @@ class _Compiler:
     def ask(self, name: str, definition: Definition, value: int) -> None:
         """Have a rule written, once; a parametric one for a value."""
         if name not in self.asked:
-            if len(self.asked) >= MAX_RULE_INSTANCES:
-                raise self.source.limit(
-                    definition.offset,
-                    f"the parametric rules take more than {MAX_RULE_INSTANCES:,} different values",
-                    limit="rule_instances",
-                    allowed=MAX_RULE_INSTANCES,
-                )
             self.asked.add(name)
             self.pending.append((name, definition, value))
 
@@ -213,6 +207,14 @@ class _Compiler:
         if all(isinstance(part, String) and part.text and not part.ignore_case and condition is None for part, condition in tree.parts):
             return Terminal(self.terminals.union(tree))  # a list of words: one terminal says the same
         ways: list[Expression] = []
+        self.instances += len(tree.parts) if own is not None else 0
+        if self.instances > MAX_INSTANCES:
+            raise self.source.limit(
+                tree.offset,
+                f"the parametric rules come to more than {MAX_INSTANCES:,} alternatives over all their values",
+                limit="rule_instances",
+                allowed=MAX_INSTANCES,
+            )
         for part, condition in tree.parts:
             if condition is not None:
                 if own is None:
