@@ -19,6 +19,7 @@ __all__ = ["MAX_AUTOMATON_STATES", "LanguageRules", "class_ranges"]
 
 MAX_AUTOMATON_STATES = 4000
 _MAX_ELIMINATED = 60  # states folded into one expression: it grows fast beyond
+_MAX_EXPRESSION = 1000  # classes in that expression
 _UNBOUNDED = 0xFFFFFFFF
 
 # Operations of ``Language.__getstate__``.
@@ -84,7 +85,9 @@ class LanguageRules:
     def _from_automaton(self, language: Language, leaf: Callable[[Ranges], Expression], hint: str) -> Expression:
         edges, accepting = _minimised(*_automaton(language))
         if self.one_expression and len(edges) <= _MAX_ELIMINATED:
-            return _eliminated(edges, accepting, leaf)
+            folded = _eliminated(edges, accepting, leaf)
+            if folded is not None:
+                return folded
         # A state where a word ends and nothing more may come needs no rule.
         names = [self.fresh(hint) if edges[state] or state == 0 else "" for state in range(len(edges))]
         rests = [Call(name) if name else EMPTY for name in names]
@@ -161,16 +164,18 @@ def _minimised(edges: Edges, accepting: list[bool]) -> tuple[Edges, list[bool]]:
     return out_edges, [accepting[kept[number]] for number in range(count)]
 
 
-def _eliminated(edges: Edges, accepting: list[bool], leaf: Callable[[Ranges], Expression]) -> Expression:
-    """One expression for an automaton: states are taken out, those with the fewest ways through first."""
+def _eliminated(edges: Edges, accepting: list[bool], leaf: Callable[[Ranges], Expression]) -> Expression | None:
+    """One expression for an automaton: states are taken out, those with the fewest ways through first. None: it grows too large."""
     start, end = len(edges), len(edges) + 1
     ways: dict[tuple[int, int], Expression] = {(start, 0): EMPTY}
+    sizes: dict[tuple[int, int], int] = {(start, 0): 0}
     for state, out in enumerate(edges):
         for ranges, target in out:
-            known = ways.get((state, target))
-            ways[(state, target)] = leaf(ranges) if known is None else choice([known, leaf(ranges)])
+            ways[(state, target)] = leaf(ranges)
+            sizes[(state, target)] = 1
         if accepting[state]:
             ways[(state, end)] = EMPTY
+            sizes[(state, end)] = 0
     left = set(range(len(edges)))
     while left:
         into_each = Counter(b for _, b in ways)
@@ -179,13 +184,17 @@ def _eliminated(edges: Edges, accepting: list[bool], leaf: Callable[[Ranges], Ex
         state = min(ranked)[1]
         left.discard(state)
         loop = ways.pop((state, state), None)
+        loop_size = sizes.pop((state, state), 0)
         middle = EMPTY if loop is None else repeat(loop, 0, None)
-        into = [(a, way) for (a, b), way in ways.items() if b == state]
-        out_of = [(b, way) for (a, b), way in ways.items() if a == state]
+        into = [(a, way, sizes[(a, b)]) for (a, b), way in ways.items() if b == state]
+        out_of = [(b, way, sizes[(a, b)]) for (a, b), way in ways.items() if a == state]
         ways = {(a, b): way for (a, b), way in ways.items() if state not in (a, b)}
-        for a, before in into:
-            for b, after in out_of:
+        for a, before, before_size in into:
+            for b, after, after_size in out_of:
                 way = seq([before, middle, after])
                 known = ways.get((a, b))
                 ways[(a, b)] = way if known is None else choice([known, way])
+                sizes[(a, b)] = (0 if known is None else sizes[(a, b)]) + before_size + loop_size + after_size
+                if sizes[(a, b)] > _MAX_EXPRESSION:
+                    return None
     return ways.get((start, end), NOTHING)
