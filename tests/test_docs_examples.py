@@ -17,10 +17,18 @@ def examples_of(page):
 EXAMPLES = examples_of("README.md")
 
 
-@pytest.mark.parametrize("page", ["docs/vocabularies.md", "docs/decoding.md", "docs/errors.md"])
-def test_the_examples_of_a_guide_in_order(page):
-    names = {}
-    for example in examples_of(page):
+GUIDES = ["vocabularies", "decoding", "errors", "json-schema", "gbnf", "lark", pytest.param("generation", marks=pytest.mark.model)]
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_examples_of_a_guide_in_order(guide):
+    if guide == "generation":
+        pytest.importorskip("llama_cpp")
+    page = f"docs/{guide}.md"
+    examples = examples_of(page)
+    assert examples
+    names = {"__name__": guide}
+    for example in examples:
         exec(compile(example, page, "exec"), names)  # noqa: S102
 
 
