@@ -243,6 +243,12 @@ class UpstreamBackend:
                 if chunk.done:
                     ended = True
                     break
+            if ended:
+                # A connection read to its end serves the next request.
+                with contextlib.suppress(TimeoutError, UpstreamError):
+                    async with asyncio.timeout(_PAUSE_SECONDS):
+                        async for _ in lines:
+                            pass
         if not ended and last.finish_reason is None:
             raise UpstreamError(f"the upstream {server.url} ended its stream early", code="upstream_stream_broken", before_answer=False)
         if split is not None and (rest := split.finish()):
