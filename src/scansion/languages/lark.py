@@ -24,7 +24,9 @@ from scansion.grammar.nodes import (
     seq,
 )
 from scansion.languages.gbnf import MAX_TOKEN_ID
-from scansion.languages.lark_syntax import (
+from scansion.languages.lark_syntax import read_lark
+from scansion.languages.lark_terminals import Terminals, shortest_matches
+from scansion.languages.lark_trees import (
     Alternatives,
     Both,
     Definition,
@@ -39,9 +41,7 @@ from scansion.languages.lark_syntax import (
     SpecialToken,
     String,
     Tree,
-    read_lark,
 )
-from scansion.languages.lark_terminals import Terminals, shortest_matches
 from scansion.languages.source import Source
 
 __all__ = ["MAX_INSTANCES", "parse_lark"]

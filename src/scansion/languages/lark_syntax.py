@@ -9,33 +9,33 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from scansion.errors import GrammarError, UnsupportedError
 from scansion.languages.lark_parameters import Condition, Parameter
+from scansion.languages.lark_strings import read_string
+from scansion.languages.lark_trees import (
+    Alternatives,
+    Both,
+    CharacterRange,
+    Definition,
+    Import,
+    JsonSchema,
+    LarkFile,
+    Name,
+    NestedGrammar,
+    Not,
+    Pattern,
+    Repeated,
+    Sequence,
+    SpecialToken,
+    String,
+    StructuredRegex,
+    Tree,
+)
 from scansion.languages.source import Source
 
-__all__ = [
-    "Alternatives",
-    "Both",
-    "CharacterRange",
-    "Definition",
-    "Import",
-    "JsonSchema",
-    "LarkFile",
-    "Name",
-    "NestedGrammar",
-    "Not",
-    "Pattern",
-    "Repeated",
-    "Sequence",
-    "SpecialToken",
-    "String",
-    "StructuredRegex",
-    "Tree",
-    "read_lark",
-]
+__all__ = ["read_lark"]
 
 _MAX_DEPTH = 60  # groups inside groups
 
@@ -54,135 +54,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\\": "\\", '"': '"', "'": "'", "/": "/"}
-_HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    name: str
-    offset: int
-    parameter: Parameter | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class String:
-    text: str
-    ignore_case: bool
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    pattern: str
-    flags: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class CharacterRange:
-    first: str
-    last: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class SpecialToken:
-    text: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class NestedGrammar:
-    name: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class JsonSchema:
-    schema: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class StructuredRegex:
-    value: Any
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    body: Tree
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    body: Tree
-    low: int
-    high: int | None
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    parts: tuple[Tree, ...]
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Both:
-    parts: tuple[Tree, ...]
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Alternatives:
-    parts: tuple[tuple[Tree, Condition | None], ...]
-    offset: int
-
-
-Tree = (
-    Name
-    | String
-    | Pattern
-    | CharacterRange
-    | SpecialToken
-    | NestedGrammar
-    | JsonSchema
-    | StructuredRegex
-    | Not
-    | Repeated
-    | Sequence
-    | Both
-    | Alternatives
-)
-
-
-@dataclass(slots=True)
-class Definition:
-    """A rule or a terminal. ``attributes`` are those in square brackets; a value is a tree, a number or None."""
-
-    name: str
-    offset: int
-    body: Tree
-    parametric: bool = False
-    attributes: dict[str, Tree | float | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Import:
-    name: str  # with its path: common.INT
-    alias: str
-    offset: int
-
-
-@dataclass(slots=True)
-class LarkFile:
-    definitions: list[Definition] = field(default_factory=list)
-    imports: list[Import] = field(default_factory=list)
-    ignored: list[Tree] = field(default_factory=list)
-    options: list[tuple[Any, int]] = field(default_factory=list)
 
 
 def read_lark(source: Source) -> LarkFile:
@@ -497,13 +368,13 @@ class _Reader:
             raise self.unexpected("a name, a string, a regex, a token or a group")
         self.advance()
         if kind == "string":
-            value_text, ignore_case = self.string(text, offset)
+            value_text, ignore_case = read_string(self.source, text, offset)
             if not self.at(".."):
                 return String(value_text, ignore_case, offset)
             self.advance()
             if self.kind != "string":
                 raise self.unexpected("a string of one character")
-            last, _ = self.string(self.text, self.start)
+            last, _ = read_string(self.source, self.text, self.start)
             self.advance()
             if len(value_text) != 1 or len(last) != 1 or last < value_text:
                 raise self.source.error(offset, "a range runs from one character up to another", construct="range")
@@ -524,40 +395,6 @@ class _Reader:
         if not self.take("::"):
             return Name(text, offset)
         return Name(text, offset, self.parameter())
-
-    def string(self, text: str, offset: int) -> tuple[str, bool]:
-        ignore_case = text.endswith("i")
-        inner = text[1:-2] if ignore_case else text[1:-1]
-        if "\\" not in inner:
-            return inner, ignore_case
-        out: list[str] = []
-        index = 0
-        while index < len(inner):
-            if inner[index] != "\\":
-                out.append(inner[index])
-                index += 1
-                continue
-            sign = inner[index + 1]
-            length = _HEX_ESCAPES.get(sign)
-            if length is not None:
-                digits = inner[index + 2 : index + 2 + length]
-                code = int(digits, 16) if re.fullmatch(r"[0-9A-Fa-f]+", digits) and len(digits) == length else 0x110000
-                if code > 0x10FFFF:
-                    raise self.source.error(offset + 1 + index, f"expected {length} hexadecimal digits after \\{sign}", construct="escape")
-                out.append(chr(code))
-                index += 2 + length
-                continue
-            if sign not in _ESCAPES:
-                raise self.source.error(
-                    offset + 1 + index, f"\\{sign} is no escape", construct="escape", hint="a backslash is written \\\\"
-                )
-            out.append(_ESCAPES[sign])
-            index += 2
-        joined = "".join(out)
-        try:
-            return joined.encode("utf-16", "surrogatepass").decode("utf-16"), ignore_case  # joins a pair of \u escapes
-        except UnicodeDecodeError:
-            raise self.source.error(offset, "half of a surrogate pair is no character", construct="escape") from None
 
     def json_value(self, directive: str) -> tuple[Any, str]:
         """The JSON text after a directive, as a value and as written."""

@@ -8,7 +8,7 @@ from typing import Any
 from scansion._kernel import Language
 from scansion.errors import GrammarError, UnsupportedError
 from scansion.languages.lark_common import COMMON, common_terminal
-from scansion.languages.lark_syntax import (
+from scansion.languages.lark_trees import (
     Alternatives,
     Both,
     CharacterRange,
