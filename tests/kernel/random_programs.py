@@ -24,8 +24,13 @@ def random_language(draw: random.Random) -> Language:
     return Language.intersection([Language.char_class([(97, 99)]).repeat(0, 3), Language.literal(word).complement()])
 
 
-def random_program(draw: random.Random, *, token_sets: tuple[tuple[tuple[int, int], ...], ...] = ()) -> ProgramData:
-    """A program of two to five rules, often left recursive or without end: see ``is_left_recursive`` and ``is_productive``."""
+def random_program(
+    draw: random.Random, *, token_sets: tuple[tuple[tuple[int, int], ...], ...] = (), repeat_none: bool = True
+) -> ProgramData:
+    """A program of two to five rules, often left recursive or without end: see ``is_left_recursive`` and ``is_productive``.
+
+    ``repeat_none``: repetitions of exactly nothing occur too.
+    """
     builder = ProgramBuilder()
     rules = [builder.new_rule() for _ in range(draw.randint(2, 5))]
 
@@ -38,7 +43,7 @@ def random_program(draw: random.Random, *, token_sets: tuple[tuple[tuple[int, in
             elif kind == "call":
                 node = builder.node(CALL, draw.choice(rules), node)
             elif kind == "repeat":
-                low, high = draw.choice([(0, 1), (0, -1), (1, -1), (2, 2), (1, 3), (0, 0), (3, -1)])
+                low, high = draw.choice([(0, 1), (0, -1), (1, -1), (2, 2), (1, 3), (0, 0) if repeat_none else (0, 2), (3, -1)])
                 node = builder.repeat(draw.choice(rules), low, high, node)
             elif kind == "token":
                 node = builder.node(TOKEN, builder.token_set(draw.choice(token_sets)), node)

@@ -45,7 +45,7 @@ def test_left_recursion_is_refused_and_nothing_else(rounds: Callable[[int], int]
 def test_texts_and_completions_are_those_of_the_recogniser(rounds: Callable[[int], int]) -> None:
     vocabulary = byte_vocabulary()
     compared = 0
-    for seed, _, program in programs(range(rounds(1200))):
+    for seed, _, program in programs(range(rounds(1200)), repeat_none=False):
         words = {text for text in TEXTS if accepts(program, text)}
         constraint = Constraint(program.kernel(), vocabulary)
         for text in TEXTS:

@@ -61,7 +61,8 @@ def accepts_tokens(program: ProgramData, ids: Sequence[int], pieces: Sequence[by
             for count in range(high + 1 if high >= 0 else low + 4 * len(ids) + 4):
                 if count >= low:
                     middles |= level
-                level = set().union(*(rule(body, middle) for middle in level))
+                if count != high:  # asking in vain could ask for what is being answered
+                    level = set().union(*(rule(body, middle) for middle in level))
         return set().union(*(node(b, middle) for middle in middles))
 
     return (len(ids), 0) in rule(program.start, (0, 0))
