@@ -6,7 +6,6 @@ import pytest
 from tests.languages.texts import BYTES, check_texts, is_text
 
 from scansion import Grammar, GrammarError, LimitError, UnsupportedError, Vocabulary
-from scansion.languages.lark import parse_lark
 
 CASES = {
     "strings": ('start: "a" "b"i "\\u0041\\x42\\n\\"\\/"', ['abAB\n"/', 'aBAB\n"/'], ["ab", "AbAB"]),
@@ -154,10 +153,8 @@ def test_too_many_values_of_a_parameter_meet_a_limit() -> None:
 
 
 def test_grammars_refer_to_each_other() -> None:
-    rules = parse_lark('start: "<" @inner ">" @inner', grammars={"inner": 'start: "a" "b"\n%ignore " "'})
-    from scansion.grammar.lower import lower
-
-    check_texts(Grammar("lark", lower(rules)), ["<ab>a b", "<a  b>ab"], ["< ab>ab", "<ab>ab "])
+    grammar = Grammar.from_lark('start: "<" @inner ">" @inner', grammars={"inner": 'start: "a" "b"\n%ignore " "'})
+    check_texts(grammar, ["<ab>a b", "<a  b>ab"], ["< ab>ab", "<ab>ab "])
 
 
 def test_tokens_by_id_range_name_and_negation() -> None:

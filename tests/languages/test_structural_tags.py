@@ -48,7 +48,7 @@ def test_a_trigger_inside_another_is_served_first() -> None:
 
 def test_json_regions() -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"], "additionalProperties": False}
-    tags = grammar(structural_tags([StructuralTag("<tool_call>", schema, "</tool_call>")]))
+    tags = Grammar.from_structural_tags([StructuralTag("<tool_call>", schema, "</tool_call>")])
     check_texts(
         tags, ['one moment <tool_call>{"q":"metre"}</tool_call> done', "none"], ['<tool_call>{"q":1}</tool_call>', '<tool_call>{"q":"x"}']
     )

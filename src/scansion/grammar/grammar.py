@@ -127,15 +127,41 @@ class Grammar:
         return _cached(text, ("gbnf", root, compat), build)
 
     @classmethod
-    def from_lark(cls, text: str) -> Grammar:
-        """A grammar in Lark syntax (see ``docs/lark.md``)."""
+    def from_lark(cls, text: str, *, grammars: Mapping[str, str] | None = None) -> Grammar:
+        """A grammar in Lark syntax (see ``docs/lark.md``).
+
+        Args:
+            grammars: Lark texts that ``@name`` in the grammar, or in each other, refers to.
+        """
 
         def build() -> Grammar:
             from scansion.languages.lark import parse_lark
 
-            return cls("lark", _lower(parse_lark(text)))
+            return cls("lark", _lower(parse_lark(text, grammars=grammars)))
 
-        return _cached(text, ("lark",), build)
+        return build() if grammars else _cached(text, ("lark",), build)
+
+    @classmethod
+    def from_structural_tags(
+        cls,
+        tags: Sequence[StructuralTag],
+        *,
+        triggers: Sequence[str] | None = None,
+        at_least_one: bool = False,
+        stop_after_first: bool = False,
+    ) -> Grammar:
+        """Free text that switches into a constrained region at a trigger, and back (see ``docs/lark.md``).
+
+        Args:
+            tags: the regions (``scansion.languages.structural_tags.StructuralTag``).
+            triggers: texts that must open a region once written; None: the whole ``begin`` of each tag.
+            at_least_one: the text has a region.
+            stop_after_first: the text ends with its first region.
+        """
+        from scansion.languages.structural_tags import structural_tags
+
+        rules = structural_tags(tags, triggers=triggers, at_least_one=at_least_one, stop_after_first=stop_after_first)
+        return cls("structural_tags", _lower(rules))
 
     @classmethod
     def from_regex(cls, pattern: str) -> Grammar:
