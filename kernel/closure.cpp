@@ -266,6 +266,12 @@ StateId Engine::after_key(StackId stack, std::uint32_t key, std::uint32_t text, 
     return id;
 }
 
+StateId Engine::after_new_key(StackId stack, std::uint32_t text, std::uint32_t item) {
+    for (const Item& i : stacks_[stack].items)
+        if (i.kind() != Resume::object_group || item_takes(i, text - 1)) return after_key(stack, no_key, text, item);
+    return after_unknown_key(stack, item);
+}
+
 StateId Engine::after_unknown_key(StackId stack, std::uint32_t item) {
     if (!item && stacks_[stack].after_unknown_key != unknown_state) return stacks_[stack].after_unknown_key;
     Closure c;

@@ -121,6 +121,8 @@ class Engine {
     std::uint32_t keep_text(std::uint32_t node, std::uint8_t byte) { return texts_.insert(node, byte); }
     // Whether the additional key `text` was used in any object the stack is inside of.
     bool uses_key(StackId stack, std::uint32_t text) const;
+    // What follows a new key in a mask's walk, without remembering its text where no object of the stack declares it.
+    StateId after_new_key(StackId stack, std::uint32_t text, std::uint32_t item);
     bool item_takes(const Item& item, std::uint32_t text) const;  // the key is declared or used already there
     StateId merge(StateId a, StateId b);
     void live_bytes(StateId s, std::uint64_t out[4]);

@@ -895,6 +895,7 @@ std::optional<std::vector<CodePoint>> Languages::shortest(LangId a) {
     if (is_nothing(a)) return std::nullopt;
     std::vector<CodePoint> out;
     std::uint32_t left = min_length(a);
+    if (left > word_limit) throw LimitExceeded("word_length", word_limit, "the shortest match has more than " + std::to_string(word_limit) + " characters");
     for (; left > 0; --left) {
         const DerivativeTable& table = derivatives(a);
         bool moved = false;

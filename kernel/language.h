@@ -109,6 +109,7 @@ class Languages {
 
     static constexpr std::size_t state_limit = 20000;
     static constexpr std::size_t width_limit = 50000;
+    static constexpr std::size_t word_limit = 1000000;  // characters of a shortest word
 
   private:
     Languages();

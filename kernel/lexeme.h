@@ -112,7 +112,7 @@ class Lexemes {
         LexMode mode = states_[id].key.mode;
         if (mode == LexMode::keys || mode == LexMode::key_tail) return false;
         const LexRow& r = row(id);
-        return r.live_bytes >= 8 || (mode == LexMode::text && (r.live[0] >> ' ' & 1) && states_[id].accepting);  // white space too
+        return r.live_bytes >= 8 || (mode == LexMode::text && r.step(' ') == id);  // white space too
     }
     // Kinds of bytes (trie.h) that lead from the state back to itself.
     std::uint64_t looping_kinds(LexId id);

@@ -43,14 +43,37 @@ std::uint32_t Masks::memo_for(StateId state) {
         compute(folded, memo);
         shared = store(folded, std::move(memo));
     }
-    if (folded == state) return shared;
-    std::vector<std::uint32_t> doubts;
+    const auto& questioned = memos_[shared].questioned;
+    auto same = std::lower_bound(questioned.begin(), questioned.end(), std::pair{same_key, 0u});
+    const bool twice = same != questioned.end() && same->first == same_key;
+    if (folded == state && !twice) return shared;
+    Doubts doubts;
     doubtful(state, memos_[shared], doubts);
     std::vector<std::uint32_t> refused;  // of the tokens that close a taken key, those no other reading allows
-    for (std::uint32_t id : doubts)
-        if (engine_.step(state, *vocabulary_.text(id)) == dead_state && engine_.step_token(state, id) == dead_state) refused.push_back(id);
+    for (std::uint32_t id : doubts.tokens)
+        if (is_set(memos_[shared], id) && engine_.step(state, *vocabulary_.text(id)) == dead_state && engine_.step_token(state, id) == dead_state)
+            refused.push_back(id);
+    if (!doubts.closing.empty()) {
+        const Trie& trie = vocabulary_.trie();
+        scratch_.resize(vocabulary_.words());
+        write(memos_[shared], scratch_.data());
+        for (std::uint32_t node : doubts.closing) {
+            const std::uint32_t first = trie.nodes[node].first_token, last = trie.nodes[trie.nodes[node].end].first_token;
+            if (std::none_of(trie.tokens.begin() + first, trie.tokens.begin() + last, [&](std::uint32_t id) { return scratch_[id / 32] >> (id % 32) & 1; })) continue;
+            // Any token below the node spells the way to it.
+            std::string_view text = *vocabulary_.text(trie.tokens[first]);
+            look_again(node, engine_.step(state, text.substr(0, vocabulary_.depth(node))), refused);
+        }
+        if (!refused.empty() && engine_.has_token_edges(state)) std::erase_if(refused, [&](std::uint32_t id) { return engine_.step_token(state, id) != dead_state; });
+    }
     if (refused.empty()) {
         note(state, shared);
+        return shared;
+    }
+    if (folded == state) {  // tokens that hold one key twice; nothing else can be doubtful here
+        Memo& memo = memos_[shared];
+        memo.cleared.insert(memo.cleared.end(), refused.begin(), refused.end());
+        std::erase_if(memo.questioned, [](const auto& q) { return q.first == same_key; });
         return shared;
     }
     Memo own = memos_[shared];
@@ -59,8 +82,27 @@ std::uint32_t Masks::memo_for(StateId state) {
     return store(state, std::move(own));
 }
 
+bool Masks::is_set(const Memo& memo, std::uint32_t id) const {
+    if (std::find(memo.cleared.begin(), memo.cleared.end(), id) != memo.cleared.end()) return false;
+    if (memo.whole) return (*memo.whole)[id / 32] >> (id % 32) & 1;
+    if (memo.base && (memo.base->bits[id / 32] >> (id % 32) & 1)) return true;
+    return std::find(memo.set.begin(), memo.set.end(), id) != memo.set.end();
+}
+
+// Tokens of the subtree that are set in `scratch_` and that `state`, reached at its root, does not allow.
+void Masks::look_again(std::uint32_t node, StateId state, std::vector<std::uint32_t>& refused) {
+    const Trie& trie = vocabulary_.trie();
+    const std::uint32_t first = trie.nodes[node].first_token;
+    if (state == dead_state) {
+        for (std::uint32_t i = first; i < trie.nodes[trie.nodes[node].end].first_token; ++i)
+            if (std::uint32_t id = trie.tokens[i]; scratch_[id / 32] >> (id % 32) & 1) refused.push_back(id);
+        return;
+    }
+    for (std::uint32_t c = node + 1; c < trie.nodes[node].end; c = trie.nodes[c].end) look_again(c, engine_.step(state, trie.nodes[c].byte), refused);
+}
+
 // Tokens that the folded state allows and that close a key taken in the state itself.
-void Masks::doubtful(StateId state, const Memo& memo, std::vector<std::uint32_t>& out) {
+void Masks::doubtful(StateId state, const Memo& memo, Doubts& out) {
     const TextTrie& texts = engine_.texts();
     for (std::size_t i = 0; i < engine_.thread_count(state); ++i) {
         const Thread t = engine_.thread(state, i);
@@ -75,8 +117,8 @@ void Masks::doubtful(StateId state, const Memo& memo, std::vector<std::uint32_t>
             for (std::uint32_t key : taken) {
                 // In a key language with few words left a token may also die before it closes the key.
                 if (here == TextTrie::root && !prefixes) {
-                    const auto& tokens = closing_tokens(lex, key);
-                    out.insert(out.end(), tokens.begin(), tokens.end());
+                    const auto& nodes = closing_nodes(lex, key);
+                    out.closing.insert(out.closing.end(), nodes.begin(), nodes.end());
                 } else {
                     std::string rest = texts.text(key).substr(texts.text(here).size());
                     collect_along(0, lex, rest, 0, prefixes, out);
@@ -87,21 +129,23 @@ void Masks::doubtful(StateId state, const Memo& memo, std::vector<std::uint32_t>
         doubtful_items(t, memo, out);
         for (std::size_t q = 0; q < memo.questioned.size();) {
             std::uint32_t key = memo.questioned[q].first;
-            if (key >= item_part) break;
-            bool doubt = engine_.uses_key(t.stack, key) || (t.text && t.text != foreign_text && texts.starts_with(key, t.text - 1));
+            if (key > same_key) break;
+            bool doubt = key == same_key || engine_.uses_key(t.stack, key) || (t.text && t.text != foreign_text && texts.starts_with(key, t.text - 1));
             for (; q < memo.questioned.size() && memo.questioned[q].first == key; ++q)
-                if (doubt) out.push_back(memo.questioned[q].second);
+                if (doubt) out.tokens.push_back(memo.questioned[q].second);
         }
     }
-    std::sort(out.begin(), out.end());
-    out.erase(std::unique(out.begin(), out.end()), out.end());
+    for (auto* list : {&out.tokens, &out.closing}) {
+        std::sort(list->begin(), list->end());
+        list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
 }
 
 // Tokens that may end an item whose value was read before.
-void Masks::doubtful_items(const Thread& t, const Memo& memo, std::vector<std::uint32_t>& out) {
+void Masks::doubtful_items(const Thread& t, const Memo& memo, Doubts& out) {
     auto add = [&](std::uint32_t mark) {
         auto from = std::lower_bound(memo.questioned.begin(), memo.questioned.end(), std::pair{mark, 0u});
-        for (; from != memo.questioned.end() && from->first == mark; ++from) out.push_back(from->second);
+        for (; from != memo.questioned.end() && from->first == mark; ++from) out.tokens.push_back(from->second);
     };
     if (t.item > TextTrie::root + 1) add(second_item_end);
     if (!engine_.uses_values(t.stack)) return;
@@ -137,10 +181,21 @@ std::uint32_t Masks::add_item_mark(std::uint32_t keys, bool ended) {
     return there ? keys : add_closed(keys, mark);
 }
 
-const std::vector<std::uint32_t>& Masks::closing_tokens(LexId lex, std::uint32_t text) {
+// Nodes of the vocabulary's trie where a key `text` that begins in `lex` is closed.
+const std::vector<std::uint32_t>& Masks::closing_nodes(LexId lex, std::uint32_t text) {
     auto [it, fresh] = closing_.try_emplace(std::uint64_t{lex} << 32 | text);
-    if (fresh) collect_along(0, lex, engine_.texts().text(text), 0, false, it->second);
+    if (fresh) {
+        Doubts found;
+        collect_along(0, lex, engine_.texts().text(text), 0, false, found);
+        it->second = std::move(found.closing);
+    }
     return it->second;
+}
+
+std::uint32_t Masks::close_key(std::uint32_t keys, std::uint32_t text) {
+    for (std::uint32_t k = keys; k != TextTrie::none; k = closed_[k].second)
+        if (closed_[k].first == text) keys = add_closed(keys, same_key);
+    return add_closed(keys, text);
 }
 
 void Masks::write(const Memo& memo, std::uint32_t* out) const {
@@ -162,7 +217,7 @@ void Masks::compute(StateId state, Memo& memo) {
     closed_.clear();
     threads_.clear();
     base_.reset();
-    whole_ = false;
+    whole_ = cleared_ = false;
     push_state(state);
     add_threads(0, 0, threads_.size(), TextTrie::none);
     if (engine_.accepting(state))
@@ -184,7 +239,7 @@ void Masks::compute(StateId state, Memo& memo) {
     memo.base = base_;
     for (std::uint32_t id : added_)
         if (scratch_[id / 32] >> (id % 32) & 1) memo.set.push_back(id);
-    if (base_)
+    if (base_ && cleared_)
         for (std::size_t w = 0; w < scratch_.size(); ++w)
             for (std::uint32_t gone = base_->bits[w] & ~scratch_[w]; gone; gone &= gone - 1)
                 memo.cleared.push_back(static_cast<std::uint32_t>(w * 32) + static_cast<std::uint32_t>(std::countr_zero(gone)));
@@ -266,16 +321,12 @@ void Masks::add_new_text(std::uint32_t node, const Thread& t, const Slice& slice
     }
     for (std::uint32_t id : slice.stay) set(id);
     for (std::uint32_t id : fresh) scratch_[id / 32] &= ~(1u << (id % 32));
+    cleared_ |= !fresh.empty();
+    const std::size_t from = vocabulary_.depth(node);
     for (const Slice::End& e : slice.ends) {
         const TrieNode& n = trie.nodes[e.node];
         // Any token below the node spells the path to it; the closing quote is its last byte.
         const std::string& any = *vocabulary_.text(trie.tokens[n.first_token]);
-        std::size_t from = 0;
-        for (std::uint32_t m = 0; m != node; ++from) {  // depth of `node`, by descending to it
-            std::uint32_t c = m + 1;
-            while (trie.nodes[c].end <= node) c = trie.nodes[c].end;
-            m = c;
-        }
         LexId lex = t.lex;
         std::uint32_t text = t.text, item = t.item;
         for (std::size_t k = 0; k < e.depth; ++k) {
@@ -286,9 +337,9 @@ void Masks::add_new_text(std::uint32_t node, const Thread& t, const Slice& slice
             lex = lexemes_.step(lex, byte);
         }
         engine_.item_ended = false;
-        StateId after = text ? engine_.after_key(t.stack, no_key, text, item) : engine_.after(t.stack, item);
+        StateId after = text ? engine_.after_new_key(t.stack, text, item) : engine_.after(t.stack, item);
         if (after == dead_state) continue;
-        std::uint32_t with = text ? add_closed(keys, text - 1) : keys;
+        std::uint32_t with = text ? close_key(keys, text - 1) : keys;
         if (item) with = add_item_mark(with, engine_.item_ended);
         set_tokens(trie, n, with);
         if (n.end == e.node + 1) continue;
@@ -326,8 +377,8 @@ bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys)
         } else if (text == foreign_text) {
             alive = push_state(engine_.after_unknown_key(t.stack, item));
         } else {
-            keys = add_closed(keys, text - 1);
-            alive = push_state(engine_.after_key(t.stack, key, text, item));
+            keys = close_key(keys, text - 1);
+            alive = push_state(engine_.after_new_key(t.stack, text, item));
         }
         // In an item of a unique array whatever ends may leave only endings that were read before.
         if (item || engine_.item_ended) keys = add_item_mark(keys, engine_.item_ended);
@@ -424,15 +475,14 @@ void Masks::walk_states(const Trie& trie, std::uint32_t node, StateId state, std
 // ---- keys already taken ----------------------------------------------------------------------------------------
 
 // Tokens that follow `text` from `at` on and then close the key.
-void Masks::collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, bool prefixes, std::vector<std::uint32_t>& out) {
+void Masks::collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, bool prefixes, Doubts& out) {
     const Trie& trie = vocabulary_.trie();
     auto visit = [&](std::uint32_t c) {
         std::uint8_t byte = trie.nodes[c].byte;
         LexId to = lexemes_.step(lex, byte);
         if (to == dead_lex) return;
         if (lexemes_.accepting(to)) {
-            if (at == text.size())
-                out.insert(out.end(), trie.tokens.begin() + trie.nodes[c].first_token, trie.tokens.begin() + trie.nodes[trie.nodes[c].end].first_token);
+            if (at == text.size()) out.closing.push_back(c);
             return;
         }
         std::uint8_t decoded[4];
@@ -441,9 +491,16 @@ void Masks::collect_along(std::uint32_t node, LexId lex, const std::string& text
         for (std::uint32_t i = 0; i < n; ++i)
             if (static_cast<std::uint8_t>(text[at + i]) != decoded[i]) return;
         if (prefixes)
-            for (std::uint32_t i = 0; i < trie.nodes[c].token_count; ++i) out.push_back(trie.tokens[trie.nodes[c].first_token + i]);
+            for (std::uint32_t i = 0; i < trie.nodes[c].token_count; ++i) out.tokens.push_back(trie.tokens[trie.nodes[c].first_token + i]);
         collect_along(c, to, text, at + n, prefixes, out);
     };
+    if (node == 0 && lexemes_[lex].key.mode != LexMode::body) {
+        const LexRow& row = lexemes_.row(lex);
+        for (std::uint32_t b = 0; b < 256; ++b)
+            if (row.live[b / 64] >> (b % 64) & 1)
+                if (std::uint32_t c = vocabulary_.root_child(static_cast<std::uint8_t>(b))) visit(c);
+        return;
+    }
     if (node == 0) {  // only the raw byte, a backslash, or the closing quote can go on
         std::uint8_t first[3] = {'\\', '"', at < text.size() ? static_cast<std::uint8_t>(text[at]) : std::uint8_t{'"'}};
         for (int i = 0; i < 3; ++i)

@@ -39,6 +39,8 @@ class Masks {
     };
     // Entries of `questioned` about items of unique arrays: in the token something ended (or may have too few endings) inside an item, an
     // item ended, and another after it.
+    // `same_key`: two keys of one token are equal, in one object or in two.
+    static constexpr std::uint32_t same_key = 0xfffffff9u;
     static constexpr std::uint32_t item_part = 0xfffffffau, item_end = 0xfffffffbu, second_item_end = 0xfffffffcu;
     std::uint32_t add_item_mark(std::uint32_t keys, bool ended);
     std::uint32_t memo_for(StateId state);
@@ -46,9 +48,17 @@ class Masks {
     void note(StateId state, std::uint32_t memo);
     void write(const Memo& memo, std::uint32_t* out) const;
     void compute(StateId state, Memo& memo);
-    void doubtful(StateId state, const Memo& memo, std::vector<std::uint32_t>& out);
-    void doubtful_items(const Thread& thread, const Memo& memo, std::vector<std::uint32_t>& out);
-    const std::vector<std::uint32_t>& closing_tokens(LexId lex, std::uint32_t text);
+    // Tokens to be tried one by one, and trie nodes (with the state reached there) below which what is set must be looked at again.
+    struct Doubts {
+        std::vector<std::uint32_t> tokens;
+        std::vector<std::uint32_t> closing;  // nodes that close a taken key
+    };
+    void doubtful(StateId state, const Memo& memo, Doubts& out);
+    void look_again(std::uint32_t node, StateId state, std::vector<std::uint32_t>& refused);
+    bool is_set(const Memo& memo, std::uint32_t id) const;
+    std::uint32_t close_key(std::uint32_t keys, std::uint32_t text);
+    void doubtful_items(const Thread& thread, const Memo& memo, Doubts& out);
+    const std::vector<std::uint32_t>& closing_nodes(LexId lex, std::uint32_t text);
 
     void add_threads(std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void add_dense(std::uint32_t node, const Thread& thread, std::uint32_t keys);
@@ -62,7 +72,7 @@ class Masks {
 
     void walk_states(const Trie& trie, std::uint32_t node, StateId state, std::uint32_t keys);
 
-    void collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, bool prefixes, std::vector<std::uint32_t>& out);
+    void collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, bool prefixes, Doubts& out);
     void set(std::uint32_t id) {
         std::uint32_t bit = 1u << (id % 32), &word = scratch_[id / 32];
         if (!(word & bit)) {
@@ -98,7 +108,7 @@ class Masks {
     std::vector<std::uint32_t> endings_;
     std::vector<Thread> threads_;
     std::shared_ptr<const Slice> base_;
-    bool whole_ = false;
+    bool whole_ = false, cleared_ = false;
 };
 
 }  // namespace scansion

@@ -48,4 +48,14 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
     }
 }
 
+std::uint32_t Vocabulary::depth(std::uint32_t node) const {
+    std::uint32_t depth = 0;
+    for (std::uint32_t at = 0; at != node; ++depth) {
+        std::uint32_t c = at + 1;
+        while (trie_.nodes[c].end <= node) c = trie_.nodes[c].end;
+        at = c;
+    }
+    return depth;
+}
+
 }  // namespace scansion

@@ -56,6 +56,8 @@ class Vocabulary {
         auto it = wide_.find(node);
         return it == FlatMap::none ? nullptr : &wide_children_[it];
     }
+    // Bytes from the root to a node.
+    std::uint32_t depth(std::uint32_t node) const;
     std::uint32_t root_child(std::uint8_t byte) const { return wide_children_[0][byte]; }
 
     std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
