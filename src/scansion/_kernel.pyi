@@ -50,9 +50,7 @@ class Language:
     @staticmethod
     def intersection(parts: Sequence[Language]) -> Language: ...
     @staticmethod
-    def automaton(
-        transitions: Sequence[Sequence[tuple[int, int, int]]], accepting: Sequence[bool], start: int = 0
-    ) -> Language:
+    def automaton(transitions: Sequence[Sequence[tuple[int, int, int]]], accepting: Sequence[bool], start: int = 0) -> Language:
         """An explicit DFA: ``transitions[s]`` holds disjoint ``(first, last, target)`` code point ranges."""
     def complement(self) -> Language: ...  # relative to all strings
     def repeat(self, low: int, high: int | None = None) -> Language: ...  # counted, never expanded
@@ -101,9 +99,7 @@ class Program:
 class Vocabulary:
     """Token bytes as one depth-first trie, end tokens and special tokens apart. Immutable, shared by all constraints."""
 
-    def __init__(
-        self, tokens: Sequence[bytes | None], eos_token_ids: Sequence[int], special_token_ids: Sequence[int]
-    ) -> None: ...
+    def __init__(self, tokens: Sequence[bytes | None], eos_token_ids: Sequence[int], special_token_ids: Sequence[int]) -> None: ...
     @property
     def size(self) -> int: ...
     @property
