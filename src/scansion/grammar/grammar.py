@@ -142,28 +142,6 @@ class Grammar:
         return build() if grammars else _cached(text, ("lark",), build)
 
     @classmethod
-    def from_structural_tags(
-        cls,
-        tags: Sequence[StructuralTag],
-        *,
-        triggers: Sequence[str] | None = None,
-        at_least_one: bool = False,
-        stop_after_first: bool = False,
-    ) -> Grammar:
-        """Free text that switches into a constrained region at a trigger, and back (see ``docs/lark.md``).
-
-        Args:
-            tags: the regions (``scansion.languages.structural_tags.StructuralTag``).
-            triggers: texts that must open a region once written; None: the whole ``begin`` of each tag.
-            at_least_one: the text has a region.
-            stop_after_first: the text ends with its first region.
-        """
-        from scansion.languages.structural_tags import structural_tags
-
-        rules = structural_tags(tags, triggers=triggers, at_least_one=at_least_one, stop_after_first=stop_after_first)
-        return cls("structural_tags", _lower(rules))
-
-    @classmethod
     def from_regex(cls, pattern: str) -> Grammar:
         """Texts that a regular expression (Python's or Rust's spelling) matches as a whole (see ``docs/regex.md``)."""
 
