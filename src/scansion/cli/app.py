@@ -17,6 +17,7 @@ _COMMANDS = {
     "convert": "Write a schema or grammar as GBNF or Lark.",
     "doctor": "Report versions, kernel, models, and a one-second self-test.",
     "serve": "Serve OpenAI's and Ollama's HTTP APIs.",
+    "validate-server": "Try 30 structured requests on any OpenAI-compatible server.",
     "demo": "Watch the embedded model fill in a schema, and check what it wrote.",
 }
 
@@ -30,7 +31,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return super().get_command(ctx, cmd_name)
-        command = import_module(f"scansion.cli.{cmd_name}").command
+        command = import_module(f"scansion.cli.{cmd_name.replace('-', '_')}").command
         if not isinstance(command, click.Command):
             raise TypeError(f"scansion.cli.{cmd_name}.command is not a command")
         return command

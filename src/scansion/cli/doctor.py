@@ -13,7 +13,7 @@ import click
 
 import scansion
 from scansion.cli.output import ResultWriter
-from scansion.errors import ScansionError
+from scansion.errors import ModelError, RequestError, ScansionError
 
 __all__ = ["Finding", "command", "examine"]
 
@@ -39,14 +39,36 @@ class Finding:
 
 @click.command()
 @click.option("-m", "--model", "model_path", metavar="MODEL.gguf", help="The model to try; without it, SmolLM2-135M-Instruct.")
-def command(*, model_path: str | None) -> int:
-    """Report versions, the kernel's build, the models found, and a one-second self-test. Exits with 1 where something fails."""
-    findings = examine(model_path)
+@click.option("--upstream", metavar="URL", help="Look at a server that `scansion serve --upstream URL` would stand in front of.")
+@click.option("--upstream-model", metavar="NAME", help="With --upstream, the model to try; without it, the first one listed.")
+@click.option("--upstream-kind", default="auto", metavar="KIND", help="With --upstream: auto, llama-server, vllm, ollama or openai.")
+@click.option("--upstream-key-file", type=click.Path(path_type=Path), help="With --upstream, a file with its API key.")
+def command(
+    *, model_path: str | None, upstream: str | None, upstream_model: str | None, upstream_kind: str, upstream_key_file: Path | None
+) -> int:
+    """Report versions, the kernel's build, the models found, and a one-second self-test. Exits with 1 where something fails.
+
+    With --upstream only that server is looked at.
+    """
+    findings = examine(model_path) if upstream is None else _upstream(upstream, upstream_model, upstream_kind, upstream_key_file)
     writer = ResultWriter()
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
         writer.write(f"{'ok  ' if finding.good else 'FAIL'}  {finding.name:<{width}}  {finding.text}\n")
     return 0 if all(finding.good for finding in findings) else EXIT_FINDINGS
+
+
+def _upstream(url: str, model: str | None, kind: str, key_file: Path | None) -> list[Finding]:
+    try:
+        from scansion.server.upstream_doctor import examine_upstream
+    except ImportError as error:
+        raise ModelError(f"looking at an upstream needs more packages ({error.name}): pip install 'scansion[server]'") from None
+    try:
+        key = key_file.read_text(encoding="utf-8").strip() if key_file is not None else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(f"the key file {key_file} cannot be read ({error})") from None
+    found = examine_upstream(url, model=model, kind=kind, key=key)
+    return [Finding(one.name, one.text + (f" ({one.hint})" if one.hint else ""), one.good) for one in found]
 
 
 def examine(model_path: str | None = None) -> list[Finding]:
