@@ -1,0 +1,42 @@
+"""The lists in docs/server.md are those requests are checked against."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from scansion.server import ollama_parameters, openai_parameters
+from scansion.server.errors import STATUS_TYPES
+from scansion.server.extension import EXTENSION
+from scansion.server.openapi import openapi_description
+from scansion.server.parameters import ACCEPTED
+from scansion.server.resolver import _SOURCES, _TYPES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+TABLES = [
+    openai_parameters.CHAT,
+    openai_parameters.COMPLETIONS,
+    openai_parameters.RESPONSES,
+    ollama_parameters.CHAT,
+    ollama_parameters.GENERATE,
+    ollama_parameters.OPTIONS,
+]
+
+
+def test_every_idle_parameter_is_listed():
+    section = PAGE.split("## Parameters that change nothing here")[1].split("## ")[0]
+    listed = set(re.findall(r"`([a-z_0-9]+)`", section))
+    missing = {name for table in TABLES for name, field in table.items() if field.role == ACCEPTED} - listed
+    assert not missing
+
+
+def test_every_source_of_constraints_has_a_row():
+    section = PAGE.split("## What a request asks")[1].split("## ")[0]
+    assert all(re.search(rf"`{name}\b", section) for name in _SOURCES)
+    assert all(f'"{kind}"' in section for kind in _TYPES)
+
+
+def test_every_option_and_path_and_status():
+    assert all(f"`{name}`" in PAGE for name in EXTENSION)
+    assert all(f"`{path}`" in PAGE for path in openapi_description()["paths"] if "{" not in path)
+    assert all(str(status) in PAGE for status in STATUS_TYPES if status != 403)
