@@ -153,7 +153,7 @@ void Engine::resume(Closure& c, const Item& item) {
         case Resume::object_value: {
             const Value& value = objects_.pending_value(item.data);
             for (std::uint32_t k = 0; k < value.size(); ++k)
-                if (value.size() == 1 || objects_.with_value(item.data, k) != no_frame)
+                if ((value.size() == 1 && value[k].events.empty()) || objects_.with_value(item.data, k) != no_frame)
                     add_caller(c, value[k].rule, {point_of(Resume::object_after, k), item.data, item.parent});
             break;
         }

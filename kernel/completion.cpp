@@ -74,15 +74,40 @@ void Completion::prepare() {
     }
 }
 
+// The cheapest members that make the condition true, as if each event took a member of its own.
 std::uint64_t Completion::condition_cost(std::uint32_t condition, const ObjectSpec& spec) {
-    // The cheapest set of keys that makes the condition true: bounded by the number of keys, exact costs by their fewest.
-    std::uint32_t fewest = engine_.conditions_.fewest(condition, static_cast<std::uint32_t>(spec.properties.size()));
-    if (fewest == 0xffffffffu) return impossible;
-    if (fewest == 0) return 0;
-    std::uint64_t cheapest = impossible;
-    for (std::uint32_t i = 0; i < spec.properties.size(); ++i)
-        if (!spec.properties[i].required) cheapest = std::min(cheapest, member_cost(spec, i));
-    return cheapest == impossible ? 0 : cheapest * fewest;
+    if (engine_.conditions_.holds_now(condition)) return 0;
+    if (condition == Conditions::never) return impossible;
+    const std::uint32_t n = static_cast<std::uint32_t>(spec.properties.size());
+    const std::uint64_t colon = lexemes_.min_bytes(engine_.program().punctuation.colon);
+    auto event_cost = [&](std::uint32_t event) {
+        if (event < n) return spec.properties[event].required ? 0 : member_cost(spec, event);
+        std::uint64_t best = impossible;
+        auto consider = [&](std::uint64_t key, const Value& value) {
+            for (const Alternative& a : value)
+                if (std::find(a.events.begin(), a.events.end(), event) != a.events.end()) best = std::min(best, add(key, colon, rule_cost_[a.rule]));
+        };
+        for (const Property& p : spec.properties) consider(p.required ? 0 : lexemes_.key_spelling(p.key).size(), p.value);
+        for (const Group& g : spec.groups) consider(lexemes_.min_bytes(g.lexeme), g.value);
+        return best;
+    };
+    std::unordered_map<std::uint32_t, std::uint64_t> known{{Conditions::never, impossible}, {Conditions::always, 0}};
+    std::vector<std::uint32_t> todo{condition};
+    while (!todo.empty()) {
+        const std::uint32_t c = todo.back();
+        if (known.count(c)) {
+            todo.pop_back();
+            continue;
+        }
+        const std::uint32_t event = engine_.conditions_.next_event(c);
+        const std::uint32_t low = engine_.conditions_.restrict(c, event, false), high = engine_.conditions_.restrict(c, event, true);
+        if (!known.count(low)) todo.push_back(low);
+        if (!known.count(high)) todo.push_back(high);
+        if (!known.count(low) || !known.count(high)) continue;
+        todo.pop_back();
+        known[c] = std::min(known[low], add(known[high], event_cost(event)));
+    }
+    return known[condition];
 }
 
 std::uint64_t Completion::object_rest(FrameId id, bool after_value) {
@@ -113,6 +138,18 @@ std::uint64_t Completion::object_rest(FrameId id, bool after_value) {
     if (keys == 0) return close;
     std::uint64_t commas = after_value ? keys : keys - 1;
     return add(add(cost, commas * comma), lexemes_.min_bytes(p.punctuation.object_close));
+}
+
+// From a member's value on to the closing brace.
+std::uint64_t Completion::pending_cost(FrameId frame) {
+    ObjectFrames& objects = engine_.object_frames();
+    const Value& value = objects.pending_value(frame);
+    std::uint64_t best = impossible;
+    for (std::uint32_t k = 0; k < value.size(); ++k) {
+        FrameId f = objects.with_value(frame, k);
+        if (f != no_frame) best = std::min(best, add(rule_cost_[value[k].rule], object_rest(f, true)));
+    }
+    return best;
 }
 
 std::uint64_t Completion::array_rest(FrameId id, bool after_item) {
@@ -163,22 +200,23 @@ std::uint64_t Completion::item_cost(const Item& item) {
         }
         case Resume::object_key:
         case Resume::object_group: {
-            const ObjectSpec& spec = objects.spec(item.data);
             std::uint64_t colon = lexemes_.min_bytes(p.punctuation.colon), best = impossible;
             if (item.kind() == Resume::object_group) {
                 FrameId f = objects.with_group(item.data, item.low(), unknown_text);
-                if (f != no_frame) best = add(value_cost(spec.groups[item.low()].value), object_rest(f, true));
+                if (f != no_frame) best = pending_cost(f);
             } else {
                 std::vector<std::uint32_t> properties, groups;
                 objects.available(item.data, properties, groups);
                 for (std::uint32_t i : properties) {
                     FrameId f = objects.with_property(item.data, i);
-                    if (f != no_frame) best = std::min(best, add(value_cost(spec.properties[i].value), object_rest(f, true)));
+                    if (f != no_frame) best = std::min(best, pending_cost(f));
                 }
             }
             return add(colon, best, parent);
         }
-        case Resume::object_value: return add(value_cost(objects.pending_value(item.data)), object_rest(item.data, true), parent);
+        case Resume::object_value: {
+            return add(pending_cost(item.data), parent);
+        }
         case Resume::object_after: {
             FrameId f = objects.with_value(item.data, item.low());
             return f == no_frame ? impossible : add(object_rest(f, true), parent);

@@ -25,6 +25,7 @@ class Completion {
     std::uint64_t item_cost(const Item& item);
     std::uint64_t value_cost(const Value& value) const;
     std::uint64_t object_rest(FrameId frame, bool after_value);  // from between members to the closing brace, included
+    std::uint64_t pending_cost(FrameId frame);
     std::uint64_t array_rest(FrameId frame, bool after_item);
     std::uint64_t condition_cost(std::uint32_t condition, const ObjectSpec& spec);
     std::uint64_t member_cost(const ObjectSpec& spec, std::uint32_t property) const;

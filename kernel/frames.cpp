@@ -103,8 +103,65 @@ bool ObjectFrames::can_finish(ObjectFrame& f) {
         for (std::uint32_t i = 0; i < n && !conditions_.trivial(assumed); ++i)
             if (o.properties[i].required) assumed = conditions_.restrict(assumed, i, true);
     if (assumed == Conditions::never) return false;
-    std::uint32_t fewest = conditions_.fewest(assumed, n);
-    return o.max_properties == no_limit || f.count + need + fewest <= o.max_properties;
+    if (o.max_properties == no_limit) return true;
+    if (f.count + need + conditions_.fewest(assumed, n) > o.max_properties) return false;
+    if (o.events == n || conditions_.holds_now(assumed)) return true;
+    // Values that owe something to the condition under a bound on their number: a covering problem, small or given up on.
+    std::size_t steps = 0;
+    ObjectFrame rest = f;
+    if (rest.pending != no_pending) {
+        const Value& value = rest.pending < n ? o.properties[rest.pending].value : o.groups[rest.pending - n].value;
+        for (const Alternative& a : value) {
+            std::uint32_t with = assumed;
+            for (std::uint32_t e : a.events) with = conditions_.restrict(with, e, true);
+            if (coverable(rest, with, o.max_properties - f.count - need, steps)) return true;
+        }
+        return false;
+    }
+    return coverable(rest, assumed, o.max_properties - f.count - need, steps);
+}
+
+// Whether at most `budget` further members can make the condition true. Required members are free: their values are tried for it too.
+bool ObjectFrames::coverable(const ObjectFrame& f, std::uint32_t condition, std::uint32_t budget, std::size_t& steps) const {
+    if (conditions_.holds_now(condition)) return true;
+    if (condition == Conditions::never) return false;
+    if (++steps > 20000) return true;
+    const ObjectSpec& o = program_.objects[f.spec];
+    const std::uint32_t n = static_cast<std::uint32_t>(o.properties.size());
+    const std::uint32_t event = conditions_.next_event(condition);
+    if (coverable(f, conditions_.restrict(condition, event, false), budget, steps)) return true;
+    auto with_events = [&](std::uint32_t c, const Alternative& a) {
+        for (std::uint32_t e : a.events) c = conditions_.restrict(c, e, true);
+        return c;
+    };
+    auto try_property = [&](std::uint32_t i) {
+        const Property& p = o.properties[i];
+        const bool free = p.required;
+        if (has_seen(f, i) || (!o.any_order && i < f.position) || (!free && budget == 0)) return false;
+        ObjectFrame next = f;
+        if (o.any_order) {
+            std::vector<std::uint64_t> bits = seen_[f.seen];
+            if (bits.size() <= i / 64) bits.resize(i / 64 + 1);
+            bits[i / 64] |= std::uint64_t{1} << (i % 64);
+            next.seen = const_cast<ObjectFrames*>(this)->intern_seen(std::move(bits));
+        }
+        for (const Alternative& a : p.value)
+            if (event < n || std::find(a.events.begin(), a.events.end(), event) != a.events.end())
+                if (coverable(next, with_events(conditions_.restrict(condition, i, true), a), budget - !free, steps)) return true;
+        return false;
+    };
+    if (event < n) return try_property(event);
+    for (std::uint32_t who : o.setters[event - n]) {
+        if (who < n) {
+            if (try_property(who)) return true;
+            continue;
+        }
+        if (budget == 0) continue;
+        for (const Group& g : o.groups)
+            for (const Alternative& a : g.value)
+                if (std::find(a.events.begin(), a.events.end(), event) != a.events.end() && coverable(f, with_events(condition, a), budget - 1, steps)) return true;
+    }
+    return false;
 }
 
 void ObjectFrames::count_one(ObjectFrame& f) const {

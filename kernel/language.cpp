@@ -552,6 +552,22 @@ DerivativeTable map_table(const DerivativeTable& table, Map map) {
     }
     return out;
 }
+
+DerivativeTable without_surrogates(const DerivativeTable& table) {
+    DerivativeTable out;
+    auto put = [&](CodePoint start, LangId target) {
+        if (!out.targets.empty() && out.targets.back() == target) return;
+        out.starts.push_back(start);
+        out.targets.push_back(target);
+    };
+    for (std::size_t i = 0; i < table.targets.size(); ++i) {
+        const CodePoint first = table.starts[i], last = i + 1 < table.starts.size() ? table.starts[i + 1] - 1 : max_code_point;
+        if (first < surrogate_first) put(first, table.targets[i]);
+        if (last >= surrogate_first && first <= surrogate_first) put(surrogate_first, Languages::nothing);
+        if (last > surrogate_last) put(std::max(first, surrogate_last + 1), table.targets[i]);
+    }
+    return out;
+}
 }  // namespace
 
 const DerivativeTable& Languages::derivatives(LangId a) {
@@ -614,7 +630,8 @@ std::unique_ptr<DerivativeTable> Languages::compute_table(LangId a) {
             break;
         }
         case LangOp::complement:
-            *out = map_table(derivatives(fa), [&](LangId t) { return complement(t); });
+            // The complement is taken among strings of scalar values: a surrogate leads nowhere, in this table too.
+            *out = without_surrogates(map_table(derivatives(fa), [&](LangId t) { return complement(t); }));
             break;
         case LangOp::union_:
         case LangOp::intersection: {
@@ -660,6 +677,7 @@ bool Languages::find_live(LangId a) {
         std::uint32_t shortest_word = min_length(rest);
         if (shortest_word == unbounded || shortest_word > high) return false;
         if (shortest_word >= low) return true;
+        if (high == unbounded && has_words_of_at_least(rest, low)) return true;
         return lengths(rest).any_in(low, high);
     }
     // Breadth first until something certainly non-empty is met; everything on the way there is live, and if nothing is met all is dead.
@@ -731,6 +749,7 @@ std::uint32_t Languages::search_min_length(LangId a) {
         std::uint32_t shortest_word = min_length(rest);
         if (shortest_word == unbounded || shortest_word > high) return unbounded;
         if (shortest_word >= low) return shortest_word;
+        if (auto near = length_near(rest, low, high)) return *near;
         const LengthSet& set = lengths(rest);
         std::uint64_t stop = std::min<std::uint64_t>(high, std::max<std::uint64_t>(low, set.accepts.size()) + set.period);
         for (std::uint64_t i = low; i <= stop; ++i)
@@ -759,6 +778,41 @@ std::uint32_t Languages::search_min_length(LangId a) {
         }
     }
     return best;
+}
+
+// The least length of a word from `low` to `high`, where a few levels of derivatives show it.
+std::optional<std::uint32_t> Languages::length_near(LangId a, std::uint32_t low, std::uint32_t high) {
+    std::vector<LangId> level{a};
+    std::size_t work = 0;
+    for (std::uint32_t i = 0; i <= high && !level.empty() && work < state_limit; ++i) {
+        if (i >= low && std::any_of(level.begin(), level.end(), [&](LangId s) { return nodes_[s].nullable; })) return i;
+        std::vector<LangId> next;
+        for (LangId s : level)
+            for (LangId t : derivatives(s).targets)
+                if (t != nothing) next.push_back(t);
+        std::sort(next.begin(), next.end());
+        next.erase(std::unique(next.begin(), next.end()), next.end());
+        work += next.size() + 1;
+        level = std::move(next);
+    }
+    return std::nullopt;
+}
+
+// True where a few levels of derivatives show it; false means "not seen".
+bool Languages::has_words_of_at_least(LangId a, std::uint32_t low) {
+    constexpr std::size_t width = 64;
+    if (low > 256) return false;
+    std::vector<LangId> level{a};
+    for (std::uint32_t i = 0; i < low && !level.empty(); ++i) {
+        std::vector<LangId> next;
+        for (LangId s : level)
+            for (LangId t : derivatives(s).targets)
+                if (t != nothing && next.size() < width && std::find(next.begin(), next.end(), t) == next.end()) next.push_back(t);
+        level = std::move(next);
+    }
+    for (LangId s : level)
+        if (!is_nothing(s)) return true;
+    return false;
 }
 
 // Lengths of words, by following sets of states level by level until a set recurs: ultimately periodic.

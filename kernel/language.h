@@ -132,6 +132,8 @@ class Languages {
     bool find_live(LangId a);
     std::uint32_t search_min_length(LangId a);
     const LengthSet& lengths(LangId a);
+    std::optional<std::uint32_t> length_near(LangId a, std::uint32_t low, std::uint32_t high);
+    bool has_words_of_at_least(LangId a, std::uint32_t low);
     // Splits an intersection into what is not `any_char{low,high}` and those bounds; false where there are none.
     bool split_length(LangId a, LangId& rest, std::uint32_t& low, std::uint32_t& high);
 

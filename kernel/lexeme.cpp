@@ -536,7 +536,14 @@ std::uint32_t Lexemes::min_bytes(LexId id) {
             }
             return best;
         }
-        if (order.size() > 200000) throw LimitExceeded("language_states", 200000, "the shortest way to finish a lexeme needs too many states");
+        if (order.size() > 20000) {  // an upper bound then: the bytes of a word with the fewest characters
+            const LexKey k = states_[id].key;
+            std::uint32_t bytes = k.json ? 8 : 4;  // what a character already begun, and the quotes, may still take
+            std::uint8_t ignored[4];
+            if (auto word = languages().shortest(k.lang))
+                for (CodePoint c : *word) bytes += c < 0x20 || c == '"' || c == '\\' ? 6 : encode_utf8(c, ignored);
+            return states_[id].min_bytes = bytes;
+        }
         const LexRow& r = row(v.id);
         for (LexId t : r.targets) {
             if (t == dead_lex) continue;
