@@ -283,6 +283,11 @@ std::uint64_t Completion::estimate(StateId state) {
 }
 
 bool Completion::shortest(StateId start, std::string& out, std::size_t limit) {
+    // Exactly the shortest where few states need opening; else a short one, found by going for what is nearest its end.
+    return search(start, out, limit, 1, 20000) || search(start, out, limit, 0, search_limit);
+}
+
+bool Completion::search(StateId start, std::string& out, std::size_t limit, std::uint64_t depth_weight, std::size_t most) {
     struct Open {
         std::uint64_t total;
         std::uint32_t entry;
@@ -302,8 +307,9 @@ bool Completion::shortest(StateId start, std::string& out, std::size_t limit) {
     while (!open.empty()) {
         Open top = open.top();
         open.pop();
-        if (top.total > limit || entries.size() > search_limit) return false;
+        if (top.total > limit || entries.size() > most) return false;
         Entry e = entries[top.entry];
+        if (e.depth > limit) continue;
         if (engine_.accepting(e.state)) {
             std::string bytes;
             for (std::uint32_t i = top.entry; i != 0; i = entries[i].parent) bytes.push_back(static_cast<char>(entries[i].byte));
@@ -318,7 +324,7 @@ bool Completion::shortest(StateId start, std::string& out, std::size_t limit) {
             auto [it, fresh] = reached.try_emplace(to, e.depth + 1);
             if (!fresh && it->second <= e.depth + 1) return;
             it->second = e.depth + 1;
-            open.push({e.depth + 1 + left, static_cast<std::uint32_t>(entries.size())});
+            open.push({depth_weight * (e.depth + 1) + left, static_cast<std::uint32_t>(entries.size())});
             entries.push_back({to, top.entry, e.depth + 1, byte});
         });
     }

@@ -16,10 +16,12 @@ class Completion {
     explicit Completion(Engine& engine) : engine_(engine) {}
     // Bytes of the shortest completion; a lower bound where conditions or repeated additional keys interact.
     std::uint64_t estimate(StateId state);
-    // Appends the shortest completion; false where none has at most `limit` bytes.
+    // Appends the shortest completion, or a short one where proving it shortest would open too many states; false where none was found
+    // with at most `limit` bytes.
     bool shortest(StateId state, std::string& out, std::size_t limit);
 
   private:
+    bool search(StateId start, std::string& out, std::size_t limit, std::uint64_t depth_weight, std::size_t most);
     void prepare();
     std::uint64_t stack_cost(StackId stack);
     std::uint64_t item_cost(const Item& item);
