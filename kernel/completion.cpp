@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace scansion {
 
@@ -284,10 +285,51 @@ std::uint64_t Completion::estimate(StateId state) {
 
 bool Completion::shortest(StateId start, std::string& out, std::size_t limit) {
     // Exactly the shortest where few states need opening; else a short one, found by going for what is nearest its end.
-    return search(start, out, limit, 1, 20000) || search(start, out, limit, 0, search_limit);
+    return best_first(start, out, limit) || descend(start, out, limit);
 }
 
-bool Completion::search(StateId start, std::string& out, std::size_t limit, std::uint64_t depth_weight, std::size_t most) {
+// Depth first, always towards what is nearest its end.
+bool Completion::descend(StateId start, std::string& out, std::size_t limit) {
+    struct Level {
+        std::vector<std::pair<std::uint64_t, std::uint8_t>> ways;  // descending: the best is taken from the back
+        StateId state;
+    };
+    std::unordered_set<StateId> seen{start};
+    std::vector<Level> path;
+    std::string bytes;
+    auto open = [&](StateId s) {
+        Level level{{}, s};
+        engine_.for_each_class(s, [&](std::uint8_t byte) {
+            StateId to = engine_.step(s, byte);
+            std::uint64_t left = to == dead_state ? impossible : estimate(to);
+            if (left != impossible) level.ways.emplace_back(left, byte);
+        });
+        std::stable_sort(level.ways.begin(), level.ways.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+        path.push_back(std::move(level));
+    };
+    open(start);
+    while (!path.empty()) {
+        if (engine_.accepting(path.back().state)) {
+            out += bytes;
+            return true;
+        }
+        if (path.back().ways.empty() || path.size() > limit) {
+            path.pop_back();
+            if (!bytes.empty()) bytes.pop_back();
+            continue;
+        }
+        const std::uint8_t byte = path.back().ways.back().second;
+        path.back().ways.pop_back();
+        const StateId to = engine_.step(path.back().state, byte);
+        if (!seen.insert(to).second) continue;
+        if (seen.size() > search_limit) return false;
+        bytes.push_back(static_cast<char>(byte));
+        open(to);
+    }
+    return false;
+}
+
+bool Completion::best_first(StateId start, std::string& out, std::size_t limit) {
     struct Open {
         std::uint64_t total;
         std::uint32_t entry;
@@ -307,9 +349,8 @@ bool Completion::search(StateId start, std::string& out, std::size_t limit, std:
     while (!open.empty()) {
         Open top = open.top();
         open.pop();
-        if (top.total > limit || entries.size() > most) return false;
+        if (top.total > limit || entries.size() > exact_limit) return false;
         Entry e = entries[top.entry];
-        if (e.depth > limit) continue;
         if (engine_.accepting(e.state)) {
             std::string bytes;
             for (std::uint32_t i = top.entry; i != 0; i = entries[i].parent) bytes.push_back(static_cast<char>(entries[i].byte));
@@ -324,7 +365,7 @@ bool Completion::search(StateId start, std::string& out, std::size_t limit, std:
             auto [it, fresh] = reached.try_emplace(to, e.depth + 1);
             if (!fresh && it->second <= e.depth + 1) return;
             it->second = e.depth + 1;
-            open.push({depth_weight * (e.depth + 1) + left, static_cast<std::uint32_t>(entries.size())});
+            open.push({e.depth + 1 + left, static_cast<std::uint32_t>(entries.size())});
             entries.push_back({to, top.entry, e.depth + 1, byte});
         });
     }

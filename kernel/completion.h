@@ -11,7 +11,8 @@ namespace scansion {
 class Completion {
   public:
     static constexpr std::uint64_t impossible = ~std::uint64_t{0};
-    static constexpr std::size_t search_limit = 200000;  // states opened by one search
+    static constexpr std::size_t exact_limit = 20000;    // states opened to prove a completion the shortest
+    static constexpr std::size_t search_limit = 200000;  // and to find one at all
 
     explicit Completion(Engine& engine) : engine_(engine) {}
     // Bytes of the shortest completion; a lower bound where conditions or repeated additional keys interact.
@@ -21,7 +22,8 @@ class Completion {
     bool shortest(StateId state, std::string& out, std::size_t limit);
 
   private:
-    bool search(StateId start, std::string& out, std::size_t limit, std::uint64_t depth_weight, std::size_t most);
+    bool best_first(StateId start, std::string& out, std::size_t limit);
+    bool descend(StateId start, std::string& out, std::size_t limit);
     void prepare();
     std::uint64_t stack_cost(StackId stack);
     std::uint64_t item_cost(const Item& item);
