@@ -11,11 +11,6 @@ from tests.kernel.walks import allowed_one_by_one, byte_vocabulary, check_masks_
 from scansion._kernel import ARRAY, JSON_STRING, OBJECT, TEXT, Constraint, Language, Matcher, Vocabulary
 from scansion.program import WHITESPACE_POLICIES, ProgramBuilder, ProgramData
 
-IN_ESCAPES = pytest.mark.xfail(
-    strict=True,
-    reason="Masks::collect_along follows only raw bytes, a backslash and a quote from the root, also where an escape is half read",
-)
-
 _PIECES = [
     *(b"{", b"}", b'"', b":", b",", b"a", b"ab", b"b", b"[", b"]", b"1", b" ", b"\n"),
     *(b"\\u0061", b"\\", b"u00", b"\xc3", b"\xa9", b"true", b"x"),
@@ -82,14 +77,13 @@ def seam_vocabulary(draw: random.Random) -> Vocabulary:
     return byte_vocabulary(random_tokens(draw, _PIECES, 400, 8) + seams)
 
 
-@pytest.mark.parametrize("avoid", [b"\\", pytest.param(b"", marks=IN_ESCAPES)], ids=["no escapes", "escapes"])
-def test_masks_say_what_each_token_does(avoid: bytes, rounds: Callable[[int], int]) -> None:
-    for seed in range(rounds(40)):
+def test_masks_say_what_each_token_does(rounds: Callable[[int], int]) -> None:
+    for seed in range(rounds(60)):
         draw = random.Random(seed)
         vocabulary = seam_vocabulary(draw)
         constraint = Constraint(any_json(draw).kernel(), vocabulary)
         for _ in range(12):
-            check_masks_on_a_walk(constraint, vocabulary, draw, length=22, avoid=avoid)
+            check_masks_on_a_walk(constraint, vocabulary, draw, length=22)
 
 
 @pytest.mark.parametrize("longest_token", [2, 40])
@@ -120,7 +114,6 @@ def _keys_in_escapes() -> tuple[Constraint, Vocabulary]:
 
 
 @pytest.mark.parametrize("prefix", [rb'{"a":1,"\u00', rb'{"a":1,"\u', b'{"a":1,"\\', rb'{"\u00'])
-@IN_ESCAPES
 def test_a_key_taken_is_noticed_inside_an_escape(prefix: bytes) -> None:
     constraint, vocabulary = _keys_in_escapes()
     matcher = Matcher(constraint)

@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable
 
 import pytest
-from tests.kernel.test_container_masks import IN_ESCAPES
 from tests.kernel.walks import allowed_one_by_one, byte_vocabulary, check_masks_on_a_walk, mask_of, random_tokens
 from tests.oracles.program_recogniser import accepts
 
@@ -88,7 +87,6 @@ def test_masks_say_what_each_token_does_everywhere(rounds: Callable[[int], int])
 
 
 @pytest.mark.parametrize("prefix", [rb'["red","green","\u00', rb'["red","green","\u'])
-@IN_ESCAPES
 def test_a_value_read_is_noticed_inside_an_escape(prefix: bytes) -> None:
     vocabulary = byte_vocabulary([b'72e"', b"0072", b"0067"])
     builder = ProgramBuilder(whitespace="compact")

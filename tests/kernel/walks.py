@@ -40,13 +40,12 @@ def allowed_one_by_one(matcher: Matcher, size: int) -> set[int]:
 
 
 def check_masks_on_a_walk(
-    constraint: Constraint, vocabulary: Vocabulary, draw: random.Random, *, length: int, merged: float = 0.5, avoid: bytes = b""
+    constraint: Constraint, vocabulary: Vocabulary, draw: random.Random, *, length: int, merged: float = 0.5
 ) -> tuple[bytes, bool]:
     """Walks up to ``length`` tokens at random and compares each mask on the way; every state must lead somewhere.
 
-    ``merged`` is the share of steps that take a token longer than a byte where there is one; tokens with a byte of ``avoid`` are not
-    taken (though compared). Returns the text and whether it ended;
-    a text that did not is finished by ``shortest_completion``, which must be right.
+    ``merged`` is the share of steps that take a token longer than a byte where there is one. Returns the text and
+    whether it ended; a text that did not is finished by ``shortest_completion``, which must be right.
     """
     matcher = Matcher(constraint)
     text = b""
@@ -58,9 +57,7 @@ def check_masks_on_a_walk(
             f"missing: {[vocabulary.token_bytes(t) for t in sorted(expected - found)][:5]}"
         )
         assert expected, f"nothing may follow {text!r}"
-        usable = [token for token in sorted(expected) if not set(avoid) & set(vocabulary.token_bytes(token) or b"")]
-        if not usable:
-            break
+        usable = sorted(expected)
         longer = [token for token in usable if token > END]
         plain = [token for token in usable if token < 128]
         token = draw.choice((longer if draw.random() < merged else plain) or usable)
