@@ -26,6 +26,15 @@ using RangeSet = std::vector<Range>;  // ascending, disjoint, not adjacent
 
 constexpr std::uint32_t unbounded = 0xffffffffu;
 constexpr CodePoint max_code_point = 0x10ffff;
+constexpr CodePoint surrogate_first = 0xd800, surrogate_last = 0xdfff;
+
+// Lengths: sums that stay `unbounded` once they are.
+constexpr std::uint32_t length_not_computed = unbounded - 1;
+inline std::uint32_t saturating_add(std::uint64_t a, std::uint64_t b) {
+    if (a == unbounded || b == unbounded) return unbounded;
+    std::uint64_t sum = a + b;
+    return sum >= length_not_computed ? unbounded : static_cast<std::uint32_t>(sum);
+}
 
 enum class LangOp : std::uint8_t { nothing, empty, char_class, concat, union_, intersection, complement, repeat, automaton };
 
@@ -121,7 +130,7 @@ class Languages {
         Live live = Live::unknown;
         Live endless = Live::unknown;  // live: endless
         std::uint32_t a = 0, b = 0, c = 0;  // see make_*; union_/intersection: children_[a .. a+b)
-        std::uint32_t min_length = unbounded - 1;  // unbounded - 1: not computed
+        std::uint32_t min_length = length_not_computed;
         std::unique_ptr<DerivativeTable> table;
         std::unique_ptr<LengthSet> lengths;
     };

@@ -86,6 +86,8 @@ struct LexState {
     std::uint32_t min_bytes = 0xfffffffeu;  // to acceptance; 0xfffffffe: not computed. Under the mutex.
 };
 
+// Characters a UTF-8 prefix can become: `prefix` holds the bits so far, `left` continuation bytes of `length` are missing.
+bool prefix_span(std::uint32_t prefix, std::uint32_t left, std::uint32_t length, CodePoint& first, CodePoint& last);
 std::uint32_t encode_utf8(CodePoint c, std::uint8_t out[4]);  // number of bytes
 
 class Lexemes {

@@ -1,0 +1,160 @@
+// Where one mask serves many states: the tokens a state must refuse that the shared mask allows, for keys and items already read.
+#include <algorithm>
+
+#include "masks.h"
+
+namespace scansion {
+
+bool Masks::is_set(const Memo& memo, std::uint32_t id) const {
+    if (std::find(memo.cleared.begin(), memo.cleared.end(), id) != memo.cleared.end()) return false;
+    if (memo.whole) return (*memo.whole)[id / 32] >> (id % 32) & 1;
+    if (memo.base && (memo.base->bits[id / 32] >> (id % 32) & 1)) return true;
+    return std::find(memo.set.begin(), memo.set.end(), id) != memo.set.end();
+}
+
+// Tokens of the subtree that are set in `scratch_` and that `state`, reached at its root, does not allow.
+void Masks::look_again(std::uint32_t node, StateId state, std::vector<std::uint32_t>& refused) {
+    const Trie& trie = vocabulary_.trie();
+    const std::uint32_t first = trie.nodes[node].first_token;
+    if (state == dead_state) {
+        for (std::uint32_t i = first; i < trie.nodes[trie.nodes[node].end].first_token; ++i)
+            if (std::uint32_t id = trie.tokens[i]; scratch_[id / 32] >> (id % 32) & 1) refused.push_back(id);
+        return;
+    }
+    for (std::uint32_t c = node + 1; c < trie.nodes[node].end; c = trie.nodes[c].end) look_again(c, engine_.step(state, trie.nodes[c].byte), refused);
+}
+
+// Tokens that the folded state allows and that close a key taken in the state itself.
+void Masks::doubtful(StateId state, const Memo& memo, Doubts& out) {
+    const TextTrie& texts = engine_.texts();
+    for (std::size_t i = 0; i < engine_.thread_count(state); ++i) {
+        const Thread t = engine_.thread(state, i);
+        if (t.text && t.text != foreign_text) {
+            const std::uint32_t here = t.text - 1;
+            const LexId lex = t.lex;
+            const bool prefixes = lexemes_.remaining_language(lex) != Languages::anything;
+            std::vector<std::uint32_t> taken;
+            engine_.for_each_taken(t.stack, [&](std::uint32_t key) {
+                if (here == TextTrie::root || texts.starts_with(key, here)) taken.push_back(key);
+            });
+            for (std::uint32_t key : taken) {
+                // In a key language with few words left a token may also die before it closes the key.
+                if (here == TextTrie::root && !prefixes) {
+                    const auto& nodes = closing_nodes(lex, key);
+                    out.closing.insert(out.closing.end(), nodes.begin(), nodes.end());
+                } else {
+                    std::string rest = texts.text(key).substr(texts.text(here).size());
+                    collect_along(0, lex, rest, 0, prefixes, out);
+                }
+            }
+        }
+        if (memo.questioned.empty() && !t.item) continue;
+        doubtful_items(t, memo, out);
+        for (std::size_t q = 0; q < memo.questioned.size();) {
+            std::uint32_t key = memo.questioned[q].first;
+            if (key > same_key) break;
+            bool doubt = key == same_key || engine_.uses_key(t.stack, key) || (t.text && t.text != foreign_text && texts.starts_with(key, t.text - 1));
+            for (; q < memo.questioned.size() && memo.questioned[q].first == key; ++q)
+                if (doubt) out.tokens.push_back(memo.questioned[q].second);
+        }
+    }
+    for (auto* list : {&out.tokens, &out.closing}) {
+        std::sort(list->begin(), list->end());
+        list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
+}
+
+// Tokens that may end an item whose value was read before.
+void Masks::doubtful_items(const Thread& t, const Memo& memo, Doubts& out) {
+    auto add = [&](std::uint32_t mark) {
+        auto from = std::lower_bound(memo.questioned.begin(), memo.questioned.end(), std::pair{mark, 0u});
+        for (; from != memo.questioned.end() && from->first == mark; ++from) out.tokens.push_back(from->second);
+    };
+    if (t.item > TextTrie::root + 1) add(second_item_end);
+    if (!engine_.uses_values(t.stack)) return;
+    bool all = t.item == 0;
+    const LexMode mode = lexemes_[t.lex].key.mode;
+    const bool string = mode == LexMode::quote || (lexemes_[t.lex].key.json && mode != LexMode::end);
+    const bool prefixes = lexemes_.remaining_language(t.lex) != Languages::anything;
+    engine_.for_each_open_item(t.stack, t.item, [&](const std::string& so_far, FrameId frame) {
+        engine_.array_frames().for_each_seen(frame, [&](std::uint32_t value) {
+            if (all || !engine_.values().may_become(so_far, value, engine_.ordered())) return;
+            const bool whole_item = so_far.empty() || so_far[0] == '"';
+            if (!string || !whole_item || !engine_.values().is_string(value)) {
+                if (so_far.empty() && engine_.values().is_string(value) && !string) return;  // another thread reads strings
+                all = true;
+                return;
+            }
+            std::string inside = so_far.empty() ? std::string() : decode_json_string(std::string_view(so_far).substr(1));
+            collect_along(0, t.lex, engine_.values().decoded(value).substr(inside.size()), 0, prefixes, out);
+        });
+    });
+    if (all) add(item_part), add(item_end);
+}
+
+std::uint32_t Masks::add_item_mark(std::uint32_t keys, bool ended) {
+    bool part = false, end = false, second = false;
+    for (std::uint32_t k = keys; k != TextTrie::none; k = closed_[k].second) {
+        part |= closed_[k].first == item_part;
+        end |= closed_[k].first == item_end;
+        second |= closed_[k].first == second_item_end;
+    }
+    const std::uint32_t mark = !ended ? item_part : end ? second_item_end : item_end;
+    const bool there = mark == item_part ? part : mark == second_item_end && second;
+    return there ? keys : add_closed(keys, mark);
+}
+
+// Nodes of the vocabulary's trie where a key `text` that begins in `lex` is closed.
+const std::vector<std::uint32_t>& Masks::closing_nodes(LexId lex, std::uint32_t text) {
+    auto [it, fresh] = closing_.try_emplace(std::uint64_t{lex} << 32 | text);
+    if (fresh) {
+        Doubts found;
+        collect_along(0, lex, engine_.texts().text(text), 0, false, found);
+        it->second = std::move(found.closing);
+    }
+    return it->second;
+}
+
+std::uint32_t Masks::close_key(std::uint32_t keys, std::uint32_t text) {
+    for (std::uint32_t k = keys; k != TextTrie::none; k = closed_[k].second)
+        if (closed_[k].first == text) keys = add_closed(keys, same_key);
+    return add_closed(keys, text);
+}
+
+// Tokens that follow `text` from `at` on and then close the key.
+void Masks::collect_along(std::uint32_t node, LexId lex, const std::string& text, std::size_t at, bool prefixes, Doubts& out) {
+    const Trie& trie = vocabulary_.trie();
+    auto visit = [&](std::uint32_t c) {
+        std::uint8_t byte = trie.nodes[c].byte;
+        LexId to = lexemes_.step(lex, byte);
+        if (to == dead_lex) return;
+        if (lexemes_.accepting(to)) {
+            if (at == text.size()) out.closing.push_back(c);
+            return;
+        }
+        std::uint8_t decoded[4];
+        std::uint32_t n = lexemes_.decoded(lex, byte, decoded);
+        if (at + n > text.size()) return;
+        for (std::uint32_t i = 0; i < n; ++i)
+            if (static_cast<std::uint8_t>(text[at + i]) != decoded[i]) return;
+        if (prefixes)
+            for (std::uint32_t i = 0; i < trie.nodes[c].token_count; ++i) out.tokens.push_back(trie.tokens[trie.nodes[c].first_token + i]);
+        collect_along(c, to, text, at + n, prefixes, out);
+    };
+    if (node == 0 && lexemes_[lex].key.mode != LexMode::body) {
+        const LexRow& row = lexemes_.row(lex);
+        for (std::uint32_t b = 0; b < 256; ++b)
+            if (row.live[b / 64] >> (b % 64) & 1)
+                if (std::uint32_t c = vocabulary_.root_child(static_cast<std::uint8_t>(b))) visit(c);
+        return;
+    }
+    if (node == 0) {  // only the raw byte, a backslash, or the closing quote can go on
+        std::uint8_t first[3] = {'\\', '"', at < text.size() ? static_cast<std::uint8_t>(text[at]) : std::uint8_t{'"'}};
+        for (int i = 0; i < 3; ++i)
+            if (std::uint32_t c = vocabulary_.root_child(first[i]); c && (i < 2 || (first[2] != '"' && first[2] != '\\'))) visit(c);
+        return;
+    }
+    for (std::uint32_t c = node + 1; c < trie.nodes[node].end; c = trie.nodes[c].end) visit(c);
+}
+
+}  // namespace scansion
