@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import pickle
 import sys
 from collections import OrderedDict
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CompilePool", "Compiled"]
 
+_log = logging.getLogger("scansion.server")
 _MAX_ANSWER = 16 << 20
 _START_SECONDS = 30.0
+_RESTART_SECONDS = 1.0
 _CACHED_ENTRIES = 256
 _CACHED_BYTES = 128 << 20
 _WAITING_LIMIT = 128
@@ -57,8 +60,9 @@ class CompilePool:
         self._seconds = seconds
         self._memory = memory
         self._queue = FairQueue(workers, _WAITING_LIMIT, what="schemas and grammars")
-        self._idle: list[_Worker] = []
-        self._workers = workers
+        self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
+        self._starting: set[asyncio.Task[None]] = set()
+        self._processes = workers + 1  # one to take over at once where one had to be killed
         self._cache: OrderedDict[tuple[str, bool], Compiled] = OrderedDict()
         self._cached_bytes = 0
         self._running: dict[tuple[str, bool], asyncio.Task[Compiled]] = {}
@@ -68,17 +72,39 @@ class CompilePool:
 
     async def start(self) -> None:
         """Start the workers, so that no request waits for an interpreter to load."""
-        workers = [_Worker(self._memory) for _ in range(self._workers)]
-        await asyncio.gather(*(worker.start() for worker in workers))
-        self._idle += workers
+        for _ in range(self._processes):
+            self._add_worker(patient=False)
+        await asyncio.gather(*self._starting)
 
     async def close(self) -> None:
         """End the workers."""
-        for task in self._running.values():
+        tasks = [*self._running.values(), *self._starting]
+        for task in tasks:
             task.cancel()
-        for worker in self._idle:
-            await worker.kill()
-        self._idle.clear()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        while not self._idle.empty():
+            await self._idle.get_nowait().kill()
+
+    def _add_worker(self, *, patient: bool = True) -> None:
+        """Start a worker in the background; a patient start is tried again until it succeeds."""
+
+        async def add() -> None:
+            while True:
+                worker = _Worker(self._memory)
+                try:
+                    await worker.start()
+                except (ScansionError, OSError) as error:
+                    if not patient:
+                        raise
+                    _log.error("a compile worker does not start", exc_info=error)
+                    await asyncio.sleep(_RESTART_SECONDS)
+                else:
+                    self._idle.put_nowait(worker)
+                    return
+
+        task = asyncio.create_task(add())
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
 
     async def compile(self, recipe: Recipe, client: str, *, relax: bool = False) -> Compiled:
         """The grammar of a recipe, from the cache where the same one was asked for before.
@@ -147,10 +173,9 @@ class CompilePool:
 
     async def _work(self, request: tuple[Any, ...], client: str) -> Any:
         async with self._queue.place(client):
-            worker = self._idle.pop() if self._idle else _Worker(self._memory)
+            worker = await self._idle.get()
             good = False
             try:
-                await worker.start()
                 status, value = await asyncio.wait_for(worker.ask(request), self._seconds)
                 good = True
             except TimeoutError:
@@ -169,8 +194,10 @@ class CompilePool:
                 ) from None
             finally:
                 if good:
-                    self._idle.append(worker)
+                    self._idle.put_nowait(worker)
                 else:
+                    # Also where whoever asked has gone: the work is of no use to anybody.
+                    self._add_worker()
                     await worker.kill()
         if status == "error":
             raise value if isinstance(value, Exception) else ScansionError(str(value))
@@ -183,8 +210,11 @@ class _Worker:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        if self._process is not None:
-            return
+        """Start the process and wait until it has loaded.
+
+        Raises:
+            ScansionError: it does not start.
+        """
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -202,6 +232,7 @@ class _Worker:
             raise ScansionError("a compile worker does not start: run `scansion doctor`") from None
 
     async def ask(self, request: tuple[Any, ...]) -> tuple[str, Any]:
+        """Send a request and wait for its answer."""
         process = self._process
         if process is None or process.stdin is None:
             raise EOFError
@@ -221,6 +252,7 @@ class _Worker:
         return answer
 
     async def kill(self) -> None:
+        """End the process."""
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):

@@ -13,7 +13,7 @@ import re
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.types import Message, Receive, Scope, Send
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Endpoint", "EventStream", "Handler", "json_bytes", "send_json"]
 
+T = TypeVar("T")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 _LARGE_BODY = 1 << 16
 
@@ -41,6 +42,7 @@ class Call:
         request_id: for logs, and in the header ``x-request-id``.
         record: what the log will say.
         path_name: the last part of a path such as ``/v1/models/NAME``.
+        large: the body is so large that work on the whole of it belongs in a thread.
     """
 
     body: dict[str, Any]
@@ -48,6 +50,11 @@ class Call:
     request_id: str
     record: RequestRecord
     path_name: str = ""
+    large: bool = False
+
+    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
+        """A function of (parts of) the body: here, or in a thread where the body is large, so that others are not kept waiting."""
+        return await asyncio.to_thread(work, *arguments) if self.large else work(*arguments)
 
 
 @dataclass(frozen=True)
@@ -137,12 +144,16 @@ class Endpoint:
     ) -> None:
         service = self._service
         body: dict[str, Any] = {}
+        large = False
         if self._has_body:
             raw = await _read_body(receive, headers, service.settings.body_limit)
             body_taken.set()
-            body = await asyncio.to_thread(read_object, raw) if len(raw) > _LARGE_BODY else read_object(raw)
+            large = len(raw) > _LARGE_BODY
+            body = await asyncio.to_thread(read_object, raw) if large else read_object(raw)
         body_taken.set()
-        call = Call(body, record.fields["client"], record.fields["request_id"], record, str(scope.get("path_params", {}).get("name", "")))
+        call = Call(
+            body, record.fields["client"], record.fields["request_id"], record, str(scope.get("path_params", {}).get("name", "")), large
+        )
         result = await self._handler(service, call)
         if not isinstance(result, EventStream):
             await reply.json(200, result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 from typing import Any
 
 from scansion.server.errors import ApiError
@@ -58,6 +59,11 @@ def read_object(body: bytes) -> dict[str, Any]:
 
 def json_text(value: Any) -> str:
     """A value of ``read_object`` as JSON text, every number spelled as it came."""
+    try:
+        marshal.dumps(value)  # takes plain types only, so it tells at the speed of C whether there is a SpelledFloat
+        return json.dumps(value)
+    except ValueError:
+        pass
     pieces: list[str] = []
     _write(value, pieces)
     return "".join(pieces)

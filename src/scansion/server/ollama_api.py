@@ -35,12 +35,13 @@ async def chat(service: Service, call: Call) -> Any:
     """``/api/chat``."""
     values = read_parameters(call.body, CHAT)
     extension = read_extension(values.get("scansion"))
-    asked = resolve_ollama(values, extension)
+    asked = await call.run(resolve_ollama, values, extension)
     model = service.backend.resolve_model(values["model"])
     messages: list[dict[str, str]] = plain_messages(values.get("messages", ()))
     if not messages:
         return {"model": model, "created_at": _now(), "message": _message(), "done_reason": "load", "done": True}
-    plan = plan_tools(read_tools(values.get("tools", ())), None, None, asked, extension.schema_options)
+    tools = await call.run(read_tools, values.get("tools", ()))
+    plan = plan_tools(tools, None, None, asked, extension.schema_options)
     if plan is not None:
         messages = with_instructions(messages, plan.instructions())
     return await _answer(service, call, values, extension, asked, plan, messages=messages, prompt=None)
@@ -50,7 +51,7 @@ async def generate(service: Service, call: Call) -> Any:
     """``/api/generate``."""
     values = read_parameters(call.body, GENERATE)
     extension = read_extension(values.get("scansion"))
-    asked = resolve_ollama(values, extension)
+    asked = await call.run(resolve_ollama, values, extension)
     model = service.backend.resolve_model(values["model"])
     prompt = values.get("prompt", "")
     if not prompt:

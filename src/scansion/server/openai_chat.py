@@ -33,15 +33,10 @@ async def chat_completions(service: Service, call: Call) -> Any:
     """Answer a request: a JSON value, or a stream of server-sent events."""
     values = read_parameters(call.body, CHAT)
     extension = read_extension(values.get("scansion"))
-    asked = resolve_openai(values, extension)
+    asked = await call.run(resolve_openai, values, extension)
     messages = plain_messages(values["messages"])
-    plan = plan_tools(
-        read_tools(values.get("tools", ())),
-        values.get("tool_choice"),
-        values.get("parallel_tool_calls"),
-        asked,
-        extension.schema_options,
-    )
+    tools = await call.run(read_tools, values.get("tools", ()))
+    plan = plan_tools(tools, values.get("tool_choice"), values.get("parallel_tool_calls"), asked, extension.schema_options)
     if plan is not None:
         messages = with_instructions(messages, plan.instructions())
     streaming = values.get("stream", False)

@@ -33,7 +33,7 @@ async def completions(service: Service, call: Call) -> Any:
     """Answer a request: a JSON value, or a stream of server-sent events."""
     values = read_parameters(call.body, COMPLETIONS)
     extension = read_extension(values.get("scansion"))
-    asked = resolve_openai(values, extension)
+    asked = await call.run(resolve_openai, values, extension)
     prompts = _prompts(values["prompt"])
     streaming = values.get("stream", False)
     with_usage = stream_usage(values, streaming)

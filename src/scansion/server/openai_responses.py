@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -38,11 +39,11 @@ async def responses(service: Service, call: Call) -> Any:
     """Answer a request: a JSON value, or a stream of server-sent events."""
     values = read_parameters(call.body, RESPONSES)
     extension = read_extension(values.get("scansion"))
-    asked = resolve_responses(values.get("text"), extension)
+    asked = await call.run(resolve_responses, values.get("text"), extension)
     messages = _messages(values["input"])
     if values.get("instructions"):
         messages = [{"role": "system", "content": values["instructions"]}, *messages]
-    tools = read_tools(values.get("tools", ()), flat=True)
+    tools = await call.run(functools.partial(read_tools, flat=True), values.get("tools", ()))
     plan = plan_tools(tools, values.get("tool_choice"), values.get("parallel_tool_calls"), asked, extension.schema_options)
     if plan is not None:
         messages = with_instructions(messages, plan.instructions())
