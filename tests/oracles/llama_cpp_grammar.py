@@ -18,7 +18,8 @@ class LlamaCppVocabulary:
         from scansion.models.llama_library import llama_library
 
         # Initialised once for the process: a log callback of our own would dangle once this object is gone.
-        self.api: Any = llama_cpp = llama_library()
+        llama_cpp: Any = llama_library()
+        self.api = llama_cpp
         parameters = llama_cpp.llama_model_default_params()
         parameters.vocab_only = True
         self.model = llama_cpp.llama_model_load_from_file(path.encode(), parameters)
