@@ -149,6 +149,25 @@ def test_help_and_version(capfd: pytest.CaptureFixture[str]) -> None:
     assert here(capfd, "--version")[1].startswith("scansion, version ")
 
 
+def test_without_a_command_the_help_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = here(capfd)
+    assert code == 0 and "Usage: scansion" in out and "generate" in out and err == ""
+
+
+def test_closed_streams_are_one_sentence_or_nothing(schema: str) -> None:
+    def closed(redirection: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        line = f'"$@" {redirection}'
+        return subprocess.run(["sh", "-c", line, "sh", *COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+    without_output = closed(">&-", "check", "--json", schema)
+    assert without_output.returncode == 2 and without_output.stderr.startswith("scansion: standard output is closed")
+    assert without_output.stderr.count("\n") == 1
+    without_errors = closed("2>&-", "check", "--json", schema)
+    assert (without_errors.returncode, without_errors.stdout) == (0, f"{schema}: ok\n")
+    assert closed("2>&-", "check", "--jsn", schema).returncode == 2
+    assert closed("<&-", "check", "--json", "-").stdout.startswith("-: line 1, column 1")
+
+
 # -- with the model ----------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -20,6 +21,7 @@ EXIT_INTERRUPTED = 130
 
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
+    _open_closed_streams()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -68,6 +70,16 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         _say(f"internal error, please report it with the command line: {type(error).__name__}: {_sentence(str(error))}")
     return EXIT_FAILED
+
+
+def _open_closed_streams() -> None:
+    """Give a stream that was closed before the start (``2>&-``) its place, so that no file opened later takes its number.
+
+    What is read from it is empty, what is said there is lost, and writing a result there fails.
+    """
+    for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
 
 
 def _sentence(text: str) -> str:

@@ -41,7 +41,10 @@ class _Commands(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(scansion.__version__, prog_name="scansion")
-def app() -> None:
+@click.pass_context
+def app(context: click.Context) -> None:
     """Constrained decoding: what a language model writes keeps to a JSON Schema, a grammar or a regex."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -21,6 +21,8 @@ class OutputError(ScansionError):
             return cls("whoever read the output has gone: the result is incomplete")
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return cls("no space left where the output goes: free some, or write elsewhere")
+        if error.errno == errno.EBADF:
+            return cls("standard output is closed: send the result to a file, or to /dev/null")
         return cls(f"the output cannot be written ({error.strerror or error})")
 
 

@@ -52,7 +52,7 @@ def _parse_text(text: str) -> Any:
             f"the schema is not JSON: {error.msg}", construct="schema", line=error.lineno, column=error.colno, offset=error.pos
         ) from None
     except RecursionError:
-        raise LimitError("the schema text is nested too deep to be read", limit="schema_depth") from None
+        raise LimitError("the schema text is nested too deep to be read: move inner parts to $defs and name them by $ref", limit="schema_depth") from None
     except GrammarError:
         raise
     except ValueError as error:

@@ -20,7 +20,7 @@ from scansion.models.chat import ChatTemplate
 from scansion.models.costs import ForwardCosts
 from scansion.models.files import check_model_file, default_model_path
 from scansion.models.llama_batch import Batch, Row
-from scansion.models.llama_library import clear_errors, last_error, llama_library
+from scansion.models.llama_library import clear_errors, interrupts_later, last_error, llama_library
 
 if TYPE_CHECKING:
     from scansion.vocabulary import Vocabulary
@@ -78,7 +78,8 @@ class LlamaModel:
         clear_errors()
         parameters = api.llama_model_default_params()
         parameters.n_gpu_layers = gpu_layers
-        self._model = api.llama_model_load_from_file(os.fsencode(self.path), parameters)
+        with interrupts_later():
+            self._model = api.llama_model_load_from_file(os.fsencode(self.path), parameters)
         if not self._model:
             self._model = None
             raise ModelError(f"the model file {self.path} cannot be loaded: {last_error() or 'llama.cpp does not say why'}")
@@ -97,7 +98,8 @@ class LlamaModel:
         settings.no_perf = True
         # Each sequence owns its share of the cache, so one long text cannot take another's place.
         settings.kv_unified = False
-        self._context = api.llama_init_from_model(self._model, settings)
+        with interrupts_later():
+            self._context = api.llama_init_from_model(self._model, settings)
         if not self._context:
             self._context = None
             reason = last_error() or "llama.cpp does not say why"

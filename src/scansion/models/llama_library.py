@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from scansion.errors import ModelError
 
-__all__ = ["clear_errors", "last_error", "llama_library"]
+__all__ = ["clear_errors", "interrupts_later", "last_error", "llama_library"]
 
 _LOG_ERROR = 4  # GGML_LOG_LEVEL_ERROR in ggml.h
 _lock = threading.Lock()
@@ -40,8 +41,9 @@ def llama_library() -> ModuleType:
             except (OSError, RuntimeError) as error:
                 raise ModelError(f"llama-cpp-python is installed but its library does not load: {error}") from None
             _callback = library.llama_log_callback(_remember)
-            library.llama_log_set(_callback, None)
-            library.llama_backend_init()
+            with interrupts_later():
+                library.llama_log_set(_callback, None)
+                library.llama_backend_init()
             _library = library
         return _library
 
@@ -61,6 +63,27 @@ def _patient_threads() -> Iterator[None]:
         yield
     finally:
         os.environ.pop("OMP_WAIT_POLICY", None)
+
+
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Around calls of llama.cpp that log: an interrupt (Ctrl-C) takes effect when the call has returned.
+
+    An exception raised while ``_remember`` runs for llama.cpp has nowhere to go: Python prints it and forgets it, and the
+    interrupt is lost. Other threads than the main one are never interrupted.
+    """
+    usual = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if not callable(usual):  # ignored, left to the system, or set outside Python
+        yield
+        return
+    waiting: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: waiting.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if waiting:
+            usual(*waiting[0])
 
 
 def last_error() -> str:

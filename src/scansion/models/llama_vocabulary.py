@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scansion.errors import ModelError
 from scansion.models.files import check_model_file, default_model_path
-from scansion.models.llama_library import clear_errors, last_error, llama_library
+from scansion.models.llama_library import clear_errors, interrupts_later, last_error, llama_library
 
 if TYPE_CHECKING:
     from scansion.vocabulary import Vocabulary
@@ -33,7 +33,8 @@ def load_vocabulary(path: str | Path | None = None) -> Vocabulary:
     clear_errors()
     parameters = api.llama_model_default_params()
     parameters.vocab_only = True
-    model = api.llama_model_load_from_file(os.fsencode(file), parameters)
+    with interrupts_later():
+        model = api.llama_model_load_from_file(os.fsencode(file), parameters)
     if not model:
         raise ModelError(f"the model file {file} cannot be loaded: {last_error() or 'llama.cpp does not say why'}")
     try:
