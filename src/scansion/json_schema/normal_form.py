@@ -388,7 +388,7 @@ class Normaliser:
             parts = schema_list(site, schema, "oneOf")
             exprs = [self.child(site, part, f"/oneOf/{i}") for i, part in enumerate(parts)]
             branches = [self.part(site, part, f"/oneOf/{i}", tracking) for i, part in enumerate(parts)]
-            shape = conjoin(self, shape, exactly_one(self, site, exprs, branches), site, "oneOf")
+            shape = conjoin(self, shape, exactly_one(self, site, exprs, branches, shape), site, "oneOf")
         if "not" in schema:
             shape = conjoin(self, shape, self.shape(self.negated(self.child(site, schema["not"], "/not"))), site, "not")
         if "if" in schema and ("then" in schema or "else" in schema or tracking):

@@ -3,6 +3,9 @@
 Branches that no value can satisfy together (other types, a discriminating ``const``, a key required here and forbidden there) are
 simply united. The others are told apart: branches that differ only in which keys they require get one condition, scalars
 are cut out of each other exactly, and what is left is expanded to "this branch and none of those it overlaps".
+
+Whether branches overlap is asked of the values that the rest of the schema lets through: a discriminator is often required
+beside the ``oneOf`` and not in its branches, and expanding what never meets costs alternatives by the hundred.
 """
 
 from __future__ import annotations
@@ -21,20 +24,23 @@ from scansion.json_schema.shape_algebra import (
     presence,
     unite_objects,
 )
-from scansion.json_schema.shapes import ArrayAlternative, Expr, ObjectAlternative, Shape
+from scansion.json_schema.shapes import ANY_OBJECT, ArrayAlternative, Expr, ObjectAlternative, Shape
 
 if TYPE_CHECKING:
     from scansion.json_schema.normal_form import Normaliser
 
 __all__ = ["exactly_one"]
 
+_FEW = 4  # alternatives of the schema around a ``oneOf`` with which overlaps are looked for
 
-def exactly_one(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shape]) -> Shape:
-    """The shape of values that exactly one branch allows.
+
+def exactly_one(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shape], around: Shape) -> Shape:
+    """The shape of values that exactly one branch allows, to be conjoined with ``around``: outside of that it may hold more.
 
     Args:
         exprs: the branches as expressions, for their negations.
         branches: their shapes.
+        around: what the other keywords of the schema allow.
     """
     once = twice = 0
     for branch in branches:
@@ -44,7 +50,7 @@ def exactly_one(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[
         once & ~twice,
         _numbers(norm, exprs, branches),
         _strings(branches),
-        _objects(norm, site, exprs, branches),
+        _objects(norm, site, exprs, branches, around.objects if len(around.objects) <= _FEW else (ANY_OBJECT,)),
         _arrays(norm, site, exprs, branches),
     )
 
@@ -108,7 +114,9 @@ def _numbers(norm: Normaliser, exprs: list[Expr], branches: list[Shape]) -> Numb
     return result
 
 
-def _objects(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shape]) -> tuple[ObjectAlternative, ...]:
+def _objects(
+    norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shape], around: tuple[ObjectAlternative, ...]
+) -> tuple[ObjectAlternative, ...]:
     holders = [i for i, branch in enumerate(branches) if branch.objects]
     if len(holders) < 2:
         return branches[holders[0]].objects if holders else ()
@@ -118,7 +126,7 @@ def _objects(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Sha
     overlaps: dict[int, list[int]] = {i: [] for i in holders}
     for position, i in enumerate(holders):
         for j in holders[:position]:
-            if _objects_meet(norm, branches[i].objects, branches[j].objects):
+            if _objects_meet(norm, branches[i].objects, branches[j].objects, around):
                 overlaps[i].append(j)
                 overlaps[j].append(i)
     result: tuple[ObjectAlternative, ...] = ()
@@ -145,8 +153,18 @@ def _by_presence(branches: list[tuple[ObjectAlternative, ...]]) -> tuple[ObjectA
     return (ObjectAlternative(first.facets, (), first.minimum, first.maximum, condition, first.evaluated),)
 
 
-def _objects_meet(norm: Normaliser, left: tuple[ObjectAlternative, ...], right: tuple[ObjectAlternative, ...]) -> bool:
-    return any(not impossible_object(norm, one.intersect(two)) for one in left for two in right)
+def _objects_meet(
+    norm: Normaliser,
+    left: tuple[ObjectAlternative, ...],
+    right: tuple[ObjectAlternative, ...],
+    around: tuple[ObjectAlternative, ...],
+) -> bool:
+    for one in left:
+        for two in right:
+            joined = one.intersect(two)
+            if any(not impossible_object(norm, joined.intersect(outside)) for outside in around):
+                return True
+    return False
 
 
 def _arrays(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shape]) -> tuple[ArrayAlternative, ...]:
