@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
+
+import pytest
 
 from scansion.server import ollama_parameters, openai_parameters
 from scansion.server.errors import STATUS_TYPES
@@ -40,3 +43,20 @@ def test_every_option_and_path_and_status():
     assert all(f"`{name}`" in PAGE for name in EXTENSION)
     assert all(f"`{path}`" in PAGE for path in openapi_description()["paths"] if "{" not in path)
     assert all(str(status) in PAGE for status in STATUS_TYPES if status != 403)
+
+
+def test_every_parameter_of_the_clients_is_known():
+    chat = pytest.importorskip("openai.resources.chat.completions")
+    completions = pytest.importorskip("openai.resources.completions")
+    responses = pytest.importorskip("openai.resources.responses")
+    ollama = pytest.importorskip("ollama._types")
+    for create, table in (
+        (chat.Completions.create, openai_parameters.CHAT),
+        (completions.Completions.create, openai_parameters.COMPLETIONS),
+        (responses.Responses.create, openai_parameters.RESPONSES),
+    ):
+        names = set(inspect.signature(create).parameters) - {"self", "extra_headers", "extra_query", "extra_body", "timeout"}
+        assert names <= set(table)
+    assert set(ollama.ChatRequest.model_fields) <= set(ollama_parameters.CHAT)
+    assert set(ollama.GenerateRequest.model_fields) <= set(ollama_parameters.GENERATE)
+    assert set(ollama.Options.model_fields) <= set(ollama_parameters.OPTIONS)

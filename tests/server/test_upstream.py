@@ -197,12 +197,12 @@ def test_several_upstreams_and_one_that_is_away(running, upstream):
         assert answer.json()["error"]["code"] in ("upstream_unreachable", "model_unknown")
 
 
-def test_an_upstream_that_dies_between_requests(running):
+def test_an_upstream_that_is_killed_and_started_again(running):
     from scansion.server.application import create_application
     from scansion.server.upstream_backend import UpstreamBackend
 
-    stand_in = StandInUpstream()
-    with running(stand_in.application) as server:
+    port = free_port()
+    with running(StandInUpstream().application, port) as server:
         front_running = running(create_application(UpstreamBackend([server.url])))
         front = front_running.__enter__()
         assert ask(front.url, {"pieces": ["hi"]}).status_code == 200
@@ -210,5 +210,7 @@ def test_an_upstream_that_dies_between_requests(running):
         answer = ask(front.url, {"pieces": ["hi"]})
         assert answer.status_code == 502
         assert answer.json()["error"]["code"] == "upstream_unreachable"
+        with running(StandInUpstream().application, port):
+            assert ask(front.url, {"pieces": ["hi"]}).status_code == 200
     finally:
         front_running.__exit__()

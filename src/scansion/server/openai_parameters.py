@@ -59,6 +59,7 @@ _COMMON: Table = {
     "safety_identifier": Field("any", ACCEPTED),
     "prompt_cache_key": Field("any", ACCEPTED),
     "prompt_cache_retention": Field("any", ACCEPTED),
+    "prompt_cache_options": Field("any", ACCEPTED),
     "cache_prompt": Field("any", ACCEPTED),
     "priority": Field("any", ACCEPTED),
     "request_id": Field("any", ACCEPTED),
@@ -89,6 +90,7 @@ CHAT: Table = {
     "modalities": Field("array", REFUSED, choices=(["text"],), about="only text is written"),
     "audio": Field("any", REFUSED, about="only text is written"),
     "web_search_options": Field("any", REFUSED, about="nothing is fetched"),
+    "moderation": Field("any", REFUSED, about="nothing is moderated"),
     "functions": Field("any", REFUSED, about="use tools"),
     "function_call": Field("any", REFUSED, about="use tool_choice"),
 }
@@ -131,5 +133,10 @@ RESPONSES: Table = {
     "conversation": Field("any", REFUSED, about="nothing is stored: send the whole conversation as input"),
     "background": Field("any", REFUSED, choices=(False,), about="answers are not kept"),
     "prompt": Field("any", REFUSED, about="nothing is stored: send instructions and input"),
+    "background_options": Field("any", REFUSED, about="answers are not kept"),
+    "context_management": Field("any", REFUSED, about="shorten the input yourself"),
+    "moderation": Field("any", REFUSED, about="nothing is moderated"),
+    "image": Field("any", REFUSED, about="only text is written"),
+    "access_programs": Field("any", REFUSED, about="there are no programs on this side"),
     "max_tool_calls": Field("any", REFUSED, about="there are no tools on this side"),
 }
