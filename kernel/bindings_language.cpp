@@ -28,7 +28,7 @@ CodePoint checked(nb::handle value) {
 RangeSet range_set(nb::sequence ranges) {
     RangeSet out;
     for (nb::handle item : ranges) {
-        nb::tuple pair = nb::cast<nb::tuple>(item);
+        nb::tuple pair = tuple_of(item, 2, "a range of code points");
         out.push_back({checked(pair[0]), checked(pair[1])});
     }
     return out;
@@ -39,7 +39,7 @@ Automaton automaton_data(nb::sequence transitions, nb::sequence accepting) {
     for (nb::handle row : transitions) {
         auto& edges = a.edges.emplace_back();
         for (nb::handle item : nb::cast<nb::sequence>(row)) {
-            nb::tuple t = nb::cast<nb::tuple>(item);
+            nb::tuple t = tuple_of(item, 3, "an automaton's transition");
             edges.push_back({checked(t[0]), checked(t[1]), nb::cast<std::uint32_t>(t[2])});
         }
     }
@@ -47,6 +47,12 @@ Automaton automaton_data(nb::sequence transitions, nb::sequence accepting) {
     return a;
 }
 }  // namespace
+
+nb::tuple tuple_of(nb::handle value, std::size_t length, const char* what) {
+    if (!nb::isinstance<nb::tuple>(value) || nb::len(value) != length)
+        throw Malformed(std::string(what) + " is not a tuple of " + std::to_string(length));
+    return nb::borrow<nb::tuple>(value);
+}
 
 std::vector<CodePoint> code_points(nb::handle text) {
     if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a str is wanted");
@@ -117,7 +123,12 @@ LangId language_from_structure(nb::sequence entries) {
     Lock lock(all().mutex);
     std::vector<LangId> built;
     for (nb::handle item : entries) {
-        nb::tuple t = nb::cast<nb::tuple>(item);
+        if (!nb::isinstance<nb::tuple>(item) || nb::len(item) < 2) throw Malformed("a language's structure has a malformed entry");
+        nb::tuple t = nb::borrow<nb::tuple>(item);
+        auto field = [&](std::size_t i) {
+            if (i >= nb::len(t)) throw Malformed("a language's structure has a malformed entry");
+            return nb::object(t[i]);
+        };
         auto part = [&](std::size_t i) { return built.at(nb::cast<std::size_t>(nb::cast<nb::list>(t[1])[i])); };
         auto parts = [&] {
             std::vector<LangId> out;
@@ -133,10 +144,10 @@ LangId language_from_structure(nb::sequence entries) {
             case LangOp::intersection: built.push_back(all().intersection(parts())); break;
             case LangOp::complement: built.push_back(all().complement(part(0))); break;
             case LangOp::repeat:
-                built.push_back(all().repeat(part(0), nb::cast<std::uint32_t>(t[2]), nb::cast<std::uint32_t>(t[3])));
+                built.push_back(all().repeat(part(0), nb::cast<std::uint32_t>(field(2)), nb::cast<std::uint32_t>(field(3))));
                 break;
             case LangOp::automaton:
-                built.push_back(all().automaton(automaton_data(nb::cast<nb::sequence>(t[1]), nb::cast<nb::sequence>(t[2])), nb::cast<std::uint32_t>(t[3])));
+                built.push_back(all().automaton(automaton_data(nb::cast<nb::sequence>(t[1]), nb::cast<nb::sequence>(field(2))), nb::cast<std::uint32_t>(field(3))));
                 break;
             default: throw Malformed("unknown language operation");
         }
@@ -228,7 +239,9 @@ void bind_language(nb::module_& m) {
         .def("__hash__", [](H h) { return static_cast<Py_ssize_t>(h.id); })
         .def("__repr__", [](H h) { return "<Language " + std::to_string(h.id) + ">"; })
         .def("__getstate__", [](H h) { return nb::make_tuple(language_structure(h.id)); })
-        .def("__setstate__", [](H& h, nb::tuple state) { new (&h) H{language_from_structure(nb::cast<nb::sequence>(state[0]))}; });
+        .def("__setstate__", [](H& h, nb::handle state) {
+            new (&h) H{language_from_structure(nb::cast<nb::sequence>(tuple_of(state, 1, "a language's state")[0]))};
+        });
 }
 
 }  // namespace scansion

@@ -26,7 +26,7 @@ Value value_of(nb::handle h) {
     Value out;
     if (nb::isinstance<nb::tuple>(h) || nb::isinstance<nb::list>(h)) {
         for (nb::handle item : nb::cast<nb::sequence>(h)) {
-            nb::tuple pair = nb::cast<nb::tuple>(item);
+            nb::tuple pair = tuple_of(item, 2, "program: an alternative");
             Alternative a{nb::cast<std::uint32_t>(pair[0]), {}};
             for (nb::handle e : nb::cast<nb::sequence>(pair[1])) a.events.push_back(nb::cast<std::uint32_t>(e));
             out.push_back(std::move(a));
@@ -62,19 +62,19 @@ Program make_program(nb::sequence nodes, nb::sequence targets, nb::sequence rule
     for (nb::handle h : targets) p->targets.push_back(index_or(h, no_limit));
     p->rules = numbers(rules);
     for (nb::handle h : lexemes) {
-        nb::tuple t = nb::cast<nb::tuple>(h);
+        nb::tuple t = tuple_of(h, 2, "program: a lexeme");
         p->lexemes.push_back(Lexemes::instance().start(nb::cast<LanguageHandle>(t[0]).id, static_cast<Encoding>(nb::cast<int>(t[1]))));
     }
     for (nb::handle h : objects) {
-        nb::tuple t = nb::cast<nb::tuple>(h);
+        nb::tuple t = tuple_of(h, 7, "program: an object");
         ObjectSpec& o = p->objects.emplace_back();
         o.any_order = nb::cast<int>(t[0]) == 1;
         for (nb::handle item : nb::cast<nb::sequence>(t[1])) {
-            nb::tuple prop = nb::cast<nb::tuple>(item);
+            nb::tuple prop = tuple_of(item, 3, "program: a property");
             o.properties.push_back({Lexemes::instance().intern_key(utf8(prop[0])), value_of(prop[1]), nb::cast<bool>(prop[2])});
         }
         for (nb::handle item : nb::cast<nb::sequence>(t[2])) {
-            nb::tuple group = nb::cast<nb::tuple>(item);
+            nb::tuple group = tuple_of(item, 2, "program: a key group");
             LangId language = nb::cast<LanguageHandle>(group[0]).id;
             o.groups.push_back({language, Lexemes::instance().start(language, Encoding::json_string), value_of(group[1])});
         }
@@ -84,7 +84,7 @@ Program make_program(nb::sequence nodes, nb::sequence targets, nb::sequence rule
         o.label = nb::cast<int>(t[6]);
     }
     for (nb::handle h : arrays) {
-        nb::tuple t = nb::cast<nb::tuple>(h);
+        nb::tuple t = tuple_of(h, 7, "program: an array");
         ArraySpec& a = p->arrays.emplace_back();
         for (nb::handle item : nb::cast<nb::sequence>(t[0])) a.prefix.push_back(value_of(item));
         a.rest = value_of(t[1]);
@@ -92,20 +92,20 @@ Program make_program(nb::sequence nodes, nb::sequence targets, nb::sequence rule
         a.max_items = index_or(t[3], no_limit);
         a.unique = nb::cast<bool>(t[4]);
         for (nb::handle item : nb::cast<nb::sequence>(t[5])) {
-            nb::tuple c = nb::cast<nb::tuple>(item);
+            nb::tuple c = tuple_of(item, 2, "program: a counter");
             a.counters.emplace_back(nb::cast<std::uint32_t>(c[0]), index_or(c[1], no_limit));
         }
         a.label = nb::cast<int>(t[6]);
     }
     p->conditions.assign(2, {0, 0, 0});
     for (nb::handle h : conditions) {
-        nb::tuple t = nb::cast<nb::tuple>(h);
+        nb::tuple t = tuple_of(h, 3, "program: a condition");
         p->conditions.push_back({nb::cast<std::uint32_t>(t[0]), nb::cast<std::uint32_t>(t[1]), nb::cast<std::uint32_t>(t[2])});
     }
     for (nb::handle set : token_sets) {
         auto& ranges = p->token_sets.emplace_back();
         for (nb::handle item : nb::cast<nb::sequence>(set)) {
-            nb::tuple r = nb::cast<nb::tuple>(item);
+            nb::tuple r = tuple_of(item, 2, "program: a range of tokens");
             ranges.emplace_back(nb::cast<std::uint32_t>(r[0]), nb::cast<std::uint32_t>(r[1]));
         }
     }

@@ -149,14 +149,16 @@ class Engine {
             if (targets_[states_[s].targets + c] != dead_state)
                 for (std::uint16_t i = map.begin[c]; i < map.begin[c + 1]; ++i) visit(map.members[i]);
     }
-    // The same, one byte of each class of bytes that lead to the same state.
+    // The same, one byte of each class of bytes that lead to the same state; where texts are tracked the bytes of a class differ, and some more
+    // are tried.
     template <class Visit>
     void for_each_class(StateId s, Visit visit) {
         if (s == dead_state) return;
         if (!states_[s].map) expand(s);
         const ByteMap& map = *states_[s].map;
         for (std::uint16_t c = 0; c < map.count; ++c)
-            if (targets_[states_[s].targets + c] != dead_state) visit(map.representative[c]);
+            if (targets_[states_[s].targets + c] != dead_state)
+                for (std::uint16_t i = map.begin[c], n = 0; i < map.begin[c + 1] && n < (states_[s].tracked ? 12 : 1); ++i, ++n) visit(map.members[i]);
     }
     bool tracked(StateId s) const { return states_[s].tracked; }
     const std::vector<Item>& items(StackId s) const { return stacks_[s].items; }
@@ -215,6 +217,7 @@ class Engine {
     std::string item_text(std::uint32_t start, std::uint32_t item) const;
     bool surely_live(StateId state);
     bool explore(StateId state);
+    bool needs_escape(StateId state);
 
     StateId finish(Closure& c);
     void push(Closure& c, LexId lex, std::uint32_t text, StackId stack);

@@ -103,65 +103,68 @@ bool ObjectFrames::can_finish(ObjectFrame& f) {
         for (std::uint32_t i = 0; i < n && !conditions_.trivial(assumed); ++i)
             if (o.properties[i].required) assumed = conditions_.restrict(assumed, i, true);
     if (assumed == Conditions::never) return false;
-    if (o.max_properties == no_limit) return true;
-    if (f.count + need + conditions_.fewest(assumed, n) > o.max_properties) return false;
-    if (o.events == n || conditions_.holds_now(assumed)) return true;
-    // Values that owe something to the condition under a bound on their number: a covering problem, small or given up on.
+    if (o.max_properties != no_limit && f.count + need + conditions_.fewest(assumed, n) > o.max_properties) return false;
+    if (o.events == n && o.max_properties == no_limit && f.count >= o.min_properties) return true;  // keys alone, as many as it takes
+    // Each member pays with one alternative only, may owe in turn, and there are bounds on how many: a covering problem, small or given up on.
     std::size_t steps = 0;
-    ObjectFrame rest = f;
-    if (rest.pending != no_pending) {
-        const Value& value = rest.pending < n ? o.properties[rest.pending].value : o.groups[rest.pending - n].value;
-        for (const Alternative& a : value) {
-            std::uint32_t with = assumed;
-            for (std::uint32_t e : a.events) with = conditions_.restrict(with, e, true);
-            if (coverable(rest, with, o.max_properties - f.count - need, steps)) return true;
-        }
-        return false;
-    }
-    return coverable(rest, assumed, o.max_properties - f.count - need, steps);
+    if (f.pending == no_pending) return coverable(f, condition, steps);
+    const Value& value = f.pending < n ? o.properties[f.pending].value : o.groups[f.pending - n].value;
+    for (const Alternative& a : value)
+        if (coverable(f, with_events(condition, a), steps)) return true;
+    return false;
 }
 
-// Whether at most `budget` further members can make the condition true. Required members are free: their values are tried for it too.
-bool ObjectFrames::coverable(const ObjectFrame& f, std::uint32_t condition, std::uint32_t budget, std::size_t& steps) const {
-    if (conditions_.holds_now(condition)) return true;
+std::uint32_t ObjectFrames::with_events(std::uint32_t condition, const Alternative& a) {
+    for (std::uint32_t e : a.events) condition = conditions_.restrict(condition, e, true);
+    return condition;
+}
+
+// Whether further members can make the condition true within the bounds. `f.seen` holds what is taken in either order here.
+bool ObjectFrames::coverable(const ObjectFrame& f, std::uint32_t condition, std::size_t& steps) {
     if (condition == Conditions::never) return false;
-    if (++steps > 20000) return true;
+    if (++steps > 5000) return true;
     const ObjectSpec& o = program_.objects[f.spec];
     const std::uint32_t n = static_cast<std::uint32_t>(o.properties.size());
-    const std::uint32_t event = conditions_.next_event(condition);
-    if (coverable(f, conditions_.restrict(condition, event, false), budget, steps)) return true;
-    auto with_events = [&](std::uint32_t c, const Alternative& a) {
-        for (std::uint32_t e : a.events) c = conditions_.restrict(c, e, true);
-        return c;
-    };
-    auto try_property = [&](std::uint32_t i) {
-        const Property& p = o.properties[i];
-        const bool free = p.required;
-        if (has_seen(f, i) || (!o.any_order && i < f.position) || (!free && budget == 0)) return false;
+    auto open = [&](std::uint32_t i) { return !has_seen(f, i) && (o.any_order || i >= f.position); };
+    auto take = [&](const Value& value, std::uint32_t property, std::uint32_t wanted) {  // wanted: an event the alternative must raise
+        if (o.max_properties != no_limit && f.count >= o.max_properties) return false;
         ObjectFrame next = f;
-        if (o.any_order) {
+        ++next.count;
+        std::uint32_t with_key = condition;
+        if (property < n) {
+            with_key = conditions_.restrict(condition, property, true);
             std::vector<std::uint64_t> bits = seen_[f.seen];
-            if (bits.size() <= i / 64) bits.resize(i / 64 + 1);
-            bits[i / 64] |= std::uint64_t{1} << (i % 64);
-            next.seen = const_cast<ObjectFrames*>(this)->intern_seen(std::move(bits));
+            if (bits.size() <= property / 64) bits.resize(property / 64 + 1);
+            bits[property / 64] |= std::uint64_t{1} << (property % 64);
+            next.seen = intern_seen(std::move(bits));
         }
-        for (const Alternative& a : p.value)
-            if (event < n || std::find(a.events.begin(), a.events.end(), event) != a.events.end())
-                if (coverable(next, with_events(conditions_.restrict(condition, i, true), a), budget - !free, steps)) return true;
+        for (const Alternative& a : value)
+            if (wanted == no_pending || wanted == property || std::find(a.events.begin(), a.events.end(), wanted) != a.events.end())
+                if (coverable(next, with_events(with_key, a), steps)) return true;
         return false;
     };
-    if (event < n) return try_property(event);
-    for (std::uint32_t who : o.setters[event - n]) {
-        if (who < n) {
-            if (try_property(who)) return true;
-            continue;
-        }
-        if (budget == 0) continue;
+    for (std::uint32_t i = 0; i < n; ++i)
+        if (o.properties[i].required && open(i)) return take(o.properties[i].value, i, no_pending);
+    if (conditions_.holds_now(condition)) {
+        if (f.count >= o.min_properties) return true;
+        for (std::uint32_t i = 0; i < n; ++i)
+            if (open(i) && take(o.properties[i].value, i, no_pending)) return true;
         for (const Group& g : o.groups)
-            for (const Alternative& a : g.value)
-                if (std::find(a.events.begin(), a.events.end(), event) != a.events.end() && coverable(f, with_events(condition, a), budget - 1, steps)) return true;
+            if (take(g.value, n, no_pending)) return true;
+        return false;
     }
-    return false;
+    const std::uint32_t event = conditions_.next_event(condition);
+    if (event < n) {
+        if (open(event) && take(o.properties[event].value, event, event)) return true;
+    } else {
+        for (std::uint32_t who : o.setters[event - n]) {
+            if (who < n && open(who) && take(o.properties[who].value, who, event)) return true;
+            if (who == n)
+                for (const Group& g : o.groups)
+                    if (take(g.value, n, event)) return true;
+        }
+    }
+    return coverable(f, conditions_.restrict(condition, event, false), steps);
 }
 
 void ObjectFrames::count_one(ObjectFrame& f) const {

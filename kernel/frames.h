@@ -58,7 +58,8 @@ class ObjectFrames {
     bool has_seen(const ObjectFrame& frame, std::uint32_t property) const;
     std::uint32_t required_left(const ObjectFrame& frame) const;
     std::uint32_t possible_left(const ObjectFrame& frame) const;
-    bool coverable(const ObjectFrame& frame, std::uint32_t condition, std::uint32_t budget, std::size_t& steps) const;
+    bool coverable(const ObjectFrame& frame, std::uint32_t condition, std::size_t& steps);
+    std::uint32_t with_events(std::uint32_t condition, const Alternative& alternative);
     bool can_finish(ObjectFrame& frame);  // also drops from the condition what can no longer happen
     FrameId intern(const ObjectFrame& frame);
     std::uint32_t intern_seen(std::vector<std::uint64_t> bits);

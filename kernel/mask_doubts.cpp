@@ -70,9 +70,11 @@ void Masks::doubtful_items(const Thread& t, const Memo& memo, Doubts& out) {
         auto from = std::lower_bound(memo.questioned.begin(), memo.questioned.end(), std::pair{mark, 0u});
         for (; from != memo.questioned.end() && from->first == mark; ++from) out.tokens.push_back(from->second);
     };
-    if (t.item > TextTrie::root + 1) add(second_item_end);
+    if (t.item) add(second_item_end);
     if (!engine_.uses_values(t.stack)) return;
     bool all = t.item == 0;
+    for (const Item& i : engine_.items(t.stack))  // between two items the next one is not open yet
+        all |= i.kind() == Resume::array_next || i.kind() == Resume::array_open;
     const LexMode mode = lexemes_[t.lex].key.mode;
     const bool string = mode == LexMode::quote || (lexemes_[t.lex].key.json && mode != LexMode::end);
     const bool prefixes = lexemes_.remaining_language(t.lex) != Languages::anything;
@@ -99,7 +101,7 @@ std::uint32_t Masks::add_item_mark(std::uint32_t keys, bool ended) {
         end |= closed_[k].first == item_end;
         second |= closed_[k].first == second_item_end;
     }
-    const std::uint32_t mark = !ended ? item_part : end ? second_item_end : item_end;
+    const std::uint32_t mark = end ? second_item_end : ended ? item_end : item_part;
     const bool there = mark == item_part ? part : mark == second_item_end && second;
     return there ? keys : add_closed(keys, mark);
 }

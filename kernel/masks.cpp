@@ -134,6 +134,10 @@ void Masks::compute(StateId state, Memo& memo) {
 
 bool Masks::sliceable(const Thread& t) {
     if (!lexemes_.dense(t.lex) || (t.item && (lexemes_[t.lex].key.mode == LexMode::text || !engine_.many_endings(t.lex)))) return false;
+    // Where an item of a unique array begins behind the lexeme, tokens may be in doubt that a slice would not tell apart.
+    if (!t.text && lexemes_[t.lex].key.mode == LexMode::text)
+        for (const Item& item : engine_.items(t.stack))
+            if ((item.kind() == Resume::array_next || item.kind() == Resume::array_open) && engine_.array_frames().spec(item.data).unique) return false;
     if (t.text) {
         // A key of few words that begins in this token is walked, so that tokens which leave it no way on are noticed.
         if (t.text != foreign_text && !engine_.endless_key(t.lex)) return false;
@@ -253,6 +257,7 @@ bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys)
     bool alive = false;
     if (lexemes_.accepting(lex)) {
         std::uint32_t key = lexemes_[lex].accepted_key;
+        const std::size_t before = threads_.size();
         engine_.item_ended = false;
         if (key == no_key && !text) {
             alive = push_state(engine_.after(t.stack, item));
@@ -264,8 +269,13 @@ bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys)
             keys = close_key(keys, text - 1);
             alive = push_state(engine_.after_new_key(t.stack, text, item));
         }
-        // In an item of a unique array whatever ends may leave only endings that were read before.
+        // In an item of a unique array whatever ends may leave only endings that were read before; so may what begins.
         if (item || engine_.item_ended) keys = add_item_mark(keys, engine_.item_ended);
+        for (std::size_t i = before; i < threads_.size(); ++i)
+            if (threads_[i].item && !engine_.many_endings(threads_[i].lex)) {
+                keys = add_item_mark(keys, false);
+                break;
+            }
     }
     if (item && !engine_.many_endings(lex)) keys = add_item_mark(keys, false);
     if (lexemes_.row(lex).live_bytes) {

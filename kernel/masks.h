@@ -38,7 +38,7 @@ class Masks {
         }
     };
     // Entries of `questioned` about items of unique arrays: in the token something ended (or may have too few endings) inside an item, an
-    // item ended, and another after it.
+    // item ended, and anything about the next one after it.
     // `same_key`: two keys of one token are equal, in one object or in two.
     static constexpr std::uint32_t same_key = 0xfffffff9u;
     static constexpr std::uint32_t item_part = 0xfffffffau, item_end = 0xfffffffbu, second_item_end = 0xfffffffcu;

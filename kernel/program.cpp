@@ -15,7 +15,7 @@ void check_value(const Value& value, std::size_t rules, std::uint32_t events, co
     }
 }
 
-void derive_object(ObjectSpec& o, std::size_t rules, std::size_t conditions) {
+void derive_object(ObjectSpec& o, std::size_t rules, const std::vector<Condition>& conditions) {
     std::uint32_t n = static_cast<std::uint32_t>(o.properties.size());
     o.events = n;
     auto count_events = [&](const Value& v) {
@@ -24,7 +24,21 @@ void derive_object(ObjectSpec& o, std::size_t rules, std::size_t conditions) {
     };
     for (const Property& p : o.properties) count_events(p.value);
     for (const Group& g : o.groups) count_events(g.value);
-    if (o.condition != no_condition && o.condition >= conditions) bad("an object's condition is out of range");
+    if (o.condition != no_condition) {
+        if (o.condition >= conditions.size()) bad("an object's condition is out of range");
+        std::vector<std::uint32_t> todo{o.condition};
+        std::vector<bool> seen(conditions.size(), false);
+        while (!todo.empty()) {
+            const std::uint32_t c = todo.back();
+            todo.pop_back();
+            if (c < 2 || seen[c]) continue;
+            seen[c] = true;
+            if (conditions[c].event >= 0x7fffffffu) bad("a condition names an event out of range");
+            o.events = std::max(o.events, conditions[c].event + 1);
+            todo.push_back(conditions[c].if_false);
+            todo.push_back(conditions[c].if_true);
+        }
+    }
     o.required_after.assign(n + 1, 0);
     o.possible_after.assign(n + 1, 0);
     for (std::uint32_t i = n; i-- > 0;) {
@@ -88,7 +102,7 @@ void Program::verify() {
     for (std::size_t i = 2; i < conditions.size(); ++i)
         for (std::uint32_t child : {conditions[i].if_false, conditions[i].if_true})
             if (child >= i || (child > 1 && conditions[child].event <= conditions[i].event)) bad("condition " + std::to_string(i) + " is not ordered");
-    for (ObjectSpec& o : objects) derive_object(o, rules.size(), conditions.size());
+    for (ObjectSpec& o : objects) derive_object(o, rules.size(), conditions);
     for (ArraySpec& a : arrays) {
         for (const Value& v : a.prefix) check_value(v, rules.size(), static_cast<std::uint32_t>(a.counters.size()), "an array item");
         check_value(a.rest, rules.size(), static_cast<std::uint32_t>(a.counters.size()), "an array item");

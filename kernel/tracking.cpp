@@ -169,15 +169,38 @@ bool Engine::surely_live(StateId id) {
     return false;
 }
 
-// Breadth first from a state with few texts left: true where one gets past the items already read, or the search is not exhausted.
+// Whether some string being read can go on by a character that JSON spells by an escape only.
+bool Engine::needs_escape(StateId id) {
+    for (std::uint32_t i = 0; i < states_[id].count; ++i) {
+        const LexId lex = threads_[states_[id].first + i].lex;
+        if (lexemes_[lex].key.mode != LexMode::body) continue;
+        const LexId escape = lexemes_.step(lex, '\\');
+        if (escape == dead_lex) continue;
+        for (char c : {'"', '\\', 'b', 'f', 'n', 'r', 't'})
+            if (lexemes_.step(escape, static_cast<std::uint8_t>(c)) != dead_lex) return true;
+        LexId control = escape;
+        for (char c : {'u', '0', '0'}) control = lexemes_.step(control, static_cast<std::uint8_t>(c));
+        if (lexemes_.step(control, '0') != dead_lex || lexemes_.step(control, '1') != dead_lex) return true;
+    }
+    return false;
+}
+
+// Breadth first from a state with few texts left: true where one gets past the items already read, or the search is not exhausted. Other
+// spellings of the same value, by white space or escapes, lead nowhere else and are left out.
 bool Engine::explore(StateId start) {
-    constexpr std::size_t most = 128;
+    constexpr std::size_t most = 1024;
     std::vector<StateId> order{start};
     for (std::size_t i = 0; i < order.size(); ++i) {
         if (i > 0 && surely_live(order[i])) return true;
         if (order.size() > most) return true;
         std::vector<std::uint8_t> bytes;
-        for_each_candidate(order[i], [&](std::uint8_t b) { bytes.push_back(b); });
+        bool other_than_space = false;
+        for_each_candidate(order[i], [&](std::uint8_t b) {
+            bytes.push_back(b);
+            other_than_space |= b != ' ' && b != '\n' && b != '\t' && b != '\r';
+        });
+        if (other_than_space) std::erase_if(bytes, [](std::uint8_t b) { return b == ' ' || b == '\n' || b == '\t' || b == '\r'; });
+        if (bytes.size() > 1 && !needs_escape(order[i])) std::erase(bytes, '\\');
         for (std::uint8_t b : bytes) {
             StateId to = compute_step(order[i], b);
             if (to != dead_state && std::find(order.begin(), order.end(), to) == order.end()) order.push_back(to);

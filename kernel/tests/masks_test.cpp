@@ -1,6 +1,7 @@
 // Masks against stepping each token by itself, completions against searching through all texts, on programs that hold every kind of thread.
 #include "masks.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 

@@ -89,7 +89,19 @@ void slices_are_what_each_token_does() {
     LexId string = lexemes.start(Languages::anything, Encoding::json_string);
     LexId short_string = lexemes.start(languages.repeat(Languages::any_char, 0, 3), Encoding::json_string);
     LexId text = lexemes.start(languages.repeat(languages.char_class({{'a', 'u'}}), 1, unbounded), Encoding::text);
-    for (LexId state : {run(string, "\""), run(short_string, "\"a"), run(string, "\"\\"), text, run(text, "a")}) {
+    std::vector<LexId> states{run(string, "\""), run(short_string, "\"a"), run(string, "\"\\"), text, run(text, "a")};
+    // Bounded strings, whose slices are derived from that of the string without bounds.
+    LangId no_b = languages.repeat(languages.complement(languages.literal({'b'})), 0, unbounded);
+    LangId letters = languages.repeat(languages.char_class({{'a', 'u'}, {0x80, 0xffff}}), 0, unbounded);
+    LangId ends_in_a = languages.concat(Languages::anything, languages.literal({'a'}));
+    for (LangId language : {Languages::anything, no_b, letters, ends_in_a})
+        for (auto [low, high] : {std::pair{0u, 1u}, {0u, 2u}, {2u, 5u}, {4u, 4u}, {0u, 100u}, {7u, 200u}, {3u, unbounded}}) {
+            LexId bounded = lexemes.start(languages.intersection({language, languages.repeat(Languages::any_char, low, high)}), Encoding::json_string);
+            for (const char* begun : {"\"", "\"a", "\"\\", "\"\\u00", "\"\xc3"})
+                if (LexId state = run(bounded, begun); state != dead_lex) states.push_back(state);
+        }
+    CHECK(states.size() > 80);
+    for (LexId state : states) {
         auto slice = vocabulary.slice(0, state);
         std::set<std::uint32_t> stay(slice->stay.begin(), slice->stay.end());
         for (std::uint32_t id = 0; id < vocabulary.size() && !slice->bits.empty(); ++id)

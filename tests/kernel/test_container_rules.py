@@ -120,22 +120,13 @@ def test_objects_are_what_their_spec_says(features: Features, rounds: Callable[[
     assert accepted > 200
 
 
-ONE_BYTE_OF_A_CLASS = pytest.mark.xfail(
-    strict=True, reason="Completion::shortest tries one byte of each class, also in tracked states, where the bytes of a class differ"
-)
-EVENTS_APART = pytest.mark.xfail(
-    strict=True,
-    reason="ObjectFrames::can_finish takes events as independent, though a value matches one alternative and raises its events only",
-)
-
-
 @pytest.mark.parametrize(
     "features",
     [
         FEATURES["plain"],
-        pytest.param(FEATURES["free spelling"], marks=ONE_BYTE_OF_A_CLASS),
+        FEATURES["free spelling"],
         FEATURES["conditions"],
-        pytest.param(FEATURES["judged values"], marks=EVENTS_APART),
+        FEATURES["judged values"],
     ],
     ids=FEATURES,
 )
@@ -182,7 +173,6 @@ def test_arrays_are_what_their_spec_says(rounds: Callable[[int], int]) -> None:
     assert accepted > 500
 
 
-@ONE_BYTE_OF_A_CLASS
 def test_a_second_item_is_found_among_bytes_of_one_class() -> None:
     builder = ProgramBuilder(whitespace="compact")
     item, root = builder.new_rule(), builder.new_rule()
@@ -192,7 +182,6 @@ def test_a_second_item_is_found_among_bytes_of_one_class() -> None:
     assert matcher.shortest_completion() in {b"[1,2]", b"[1,3]", b"[2,1]", b"[2,3]", b"[3,1]", b"[3,2]"}
 
 
-@ONE_BYTE_OF_A_CLASS
 def test_a_second_key_is_found_among_bytes_of_one_class() -> None:
     builder = ProgramBuilder(whitespace="compact")
     item, root = builder.new_rule(), builder.new_rule()
@@ -203,7 +192,6 @@ def test_a_second_key_is_found_among_bytes_of_one_class() -> None:
     assert len(matcher.shortest_completion() or b"") == len(b'{"a":1,"b":1}')
 
 
-@EVENTS_APART
 def test_no_key_that_wants_two_alternatives_of_one_value() -> None:
     """``a`` may come only if ``b`` matches both of its alternatives, which exclude each other."""
     builder = ProgramBuilder(whitespace="compact")
@@ -218,7 +206,6 @@ def test_no_key_that_wants_two_alternatives_of_one_value() -> None:
     assert not matcher.accept_bytes(b'{"a"')
 
 
-@pytest.mark.xfail(strict=True, reason="derive_object counts the events that values raise, not those that the condition names")
 def test_an_event_that_no_value_raises_is_false() -> None:
     builder = ProgramBuilder(whitespace="compact")
     one = digit_rule(builder, "1")

@@ -128,7 +128,6 @@ SHORT_TUPLES = [
 
 
 @pytest.mark.parametrize("expression", SHORT_TUPLES)
-@pytest.mark.xfail(strict=True, reason="the bindings index tuples without looking at their length")
 def test_short_tuples_are_errors_of_python(expression: str) -> None:
     """In a process of its own: what is read beyond a tuple's end may be anything."""
     code = f"""
