@@ -37,6 +37,14 @@ MALFORMED = [
     ({"patternProperties": {"[": {}}}, "#/patternProperties"),
     ({"format": 1}, "#/format"),
     ({"dependentRequired": {"a": "b"}}, "#/dependentRequired"),
+    # What a parsed schema can hold and JSON cannot.
+    ({"enum": ["a", object()]}, "#/enum: enum must be a JSON value, not a Python object"),
+    ({"const": b"a"}, "#/const: const must be a JSON value, not a Python bytes"),
+    ({"enum": [float("nan")]}, "not nan"),
+    ({"minimum": float("inf")}, "#/minimum: minimum must be a number, not inf"),
+    ({"maximum": b"3"}, "not a Python bytes"),
+    ({"properties": {"a": {"properties": {1: {}}}}}, "#/properties/a/properties: the key 1 is a number, not a string"),
+    ({"const": {"a": {2: 3}}}, "#/const/a: the key 2 is a number, not a string"),
 ]
 
 

@@ -35,6 +35,8 @@ def test_the_number_of_rows_is_bounded(rows):
 def test_the_size_is_bounded():
     with pytest.raises(VocabularyError, match="empty"):
         scansion.allocate_bitmask(1, 0)
+    with pytest.raises(VocabularyError, match="cannot have -3 ids"):
+        scansion.allocate_bitmask(1, -3)
     with pytest.raises(LimitError, match="1,000,001 ids"):
         scansion.allocate_bitmask(1, 1_000_001)
 

@@ -160,6 +160,8 @@ def test_masks_of_the_wrong_shape_or_type_are_refused(vocabulary):
         matcher.fill_bitmask(scansion.allocate_bitmask(1, vocabulary.size), 1)
     with pytest.raises(ValueError):
         scansion.fill_bitmasks([matcher, matcher.fork()], scansion.allocate_bitmask(1, vocabulary.size))
+    with pytest.raises(TypeError, match=r"matchers\[1\] is int"):
+        scansion.fill_bitmasks([None, 3, matcher], scansion.allocate_bitmask(3, vocabulary.size))
 
 
 def test_ids_outside_the_vocabulary_are_not_allowed(vocabulary):

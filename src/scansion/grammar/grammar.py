@@ -184,13 +184,20 @@ class Grammar:
     # Use
 
     def compile(self, vocabulary: Vocabulary) -> Constraint:
-        """The constraint over a vocabulary: immutable, shared between threads. The last one is kept, so asking again costs nothing."""
+        """The constraint over a vocabulary: immutable, shared between threads. The last one is kept, so asking again costs nothing.
+
+        Raises:
+            TypeError: ``vocabulary`` is something else.
+        """
         compiled = self._compiled
         if compiled is not None and compiled[0] is vocabulary:
             return compiled[1]
         from scansion.grammar.token_sets import bind_tokens
         from scansion.matching import Constraint
+        from scansion.vocabulary import Vocabulary
 
+        if not isinstance(vocabulary, Vocabulary):
+            raise TypeError(f"a grammar is compiled for a scansion.Vocabulary, not {type(vocabulary).__name__}")
         if self.kind == _LLAMA_CPP:
             from scansion.languages.llama_cpp_view import llama_cpp_constraint
 

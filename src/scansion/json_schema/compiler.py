@@ -8,7 +8,7 @@ from scansion.json_schema.documents import Documents, ScopeNeeded
 from scansion.json_schema.lower import Lowering
 from scansion.json_schema.normal_form import Normaliser
 from scansion.json_schema.options import SchemaOptions
-from scansion.json_schema.source import parse_schema
+from scansion.json_schema.source import parse_schema, refuse_foreign_values
 from scansion.program import ProgramBuilder, ProgramData
 
 __all__ = ["compile_schema", "write_schema"]
@@ -51,4 +51,10 @@ def _write(value: Any, options: SchemaOptions, builder: ProgramBuilder, scoped: 
     documents = Documents(value, options.resources, scoped, options.lenient)
     norm = Normaliser(documents, options)
     lowering = Lowering(builder, norm)
-    return lowering.run(norm.expr_of(documents.root)), documents.dropped
+    try:
+        return lowering.run(norm.expr_of(documents.root)), documents.dropped
+    except (TypeError, AttributeError, ArithmeticError):
+        # Looking through every schema beforehand would cost a tenth of the time it takes to compile one.
+        for document in (value, *(options.resources or {}).values()):
+            refuse_foreign_values(document)
+        raise

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 __all__ = ["kind_of"]
 
 
 def kind_of(value: Any) -> str:
-    """What a JSON value is, in words."""
+    """What a JSON value is, in words; what is none (a parsed schema may hold anything) by its Python type."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -19,4 +20,6 @@ def kind_of(value: Any) -> str:
         return "an empty array" if not value else "an array"
     if isinstance(value, str):
         return "a string"
-    return "a number"
+    if not isinstance(value, (int, float, Decimal)):
+        return f"a Python {type(value).__name__}"
+    return "a number" if value == value and value not in (float("inf"), float("-inf")) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -166,8 +167,9 @@ def _bounded(site: Site, integer: bool, fraction: bool) -> Language:
 
 
 def _number(site: Site, value: Any, keyword: str) -> Fraction:
-    if isinstance(value, (bool, str, list, dict)) or value is None or value != value or value in (float("inf"), float("-inf")):
-        raise site.wrong(f"{keyword} must be a number, not {kind_of(value)}", keyword)
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or value != value or value in (float("inf"), float("-inf")):
+        wanted = "a JSON value" if keyword in ("enum", "const") else "a number"
+        raise site.wrong(f"{keyword} must be {wanted}, not {kind_of(value)}", keyword)
     return exact(value)
 
 

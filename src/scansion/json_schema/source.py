@@ -9,7 +9,7 @@ from typing import Any
 from scansion.errors import GrammarError, LimitError
 from scansion.json_schema.json_values import kind_of
 
-__all__ = ["MAX_TEXT", "parse_schema"]
+__all__ = ["MAX_TEXT", "parse_schema", "refuse_foreign_values"]
 
 MAX_TEXT = 64 * 1024 * 1024  # characters of a schema text
 
@@ -42,6 +42,31 @@ def parse_schema(schema: Any) -> Any:
     return schema_of(schema)
 
 
+def refuse_foreign_values(schema: Any) -> None:
+    """Look for what JSON does not have in a parsed schema.
+
+    Raises:
+        GrammarError: a key that is not a string, or a value of a type that JSON does not have; names the place.
+    """
+    stack: list[tuple[Any, str]] = [(schema, "")]
+    seen: set[int] = set()
+    while stack:
+        value, pointer = stack.pop()
+        if isinstance(value, (dict, list)):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                if not isinstance(name, str):
+                    raise GrammarError(f"the key {name!r} is {kind_of(name)}, not a string", pointer=pointer, construct="schema")
+                stack.append((inner, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"))
+        elif isinstance(value, list):
+            stack += [(inner, f"{pointer}/{index}") for index, inner in enumerate(value)]
+        elif not (value is None or isinstance(value, (str, int, float, Decimal))):
+            raise GrammarError(f"{kind_of(value)} is no JSON value", pointer=pointer, construct="schema", hint="JSON has no such type")
+
+
 def _parse_text(text: str) -> Any:
     if len(text) > MAX_TEXT:
         raise LimitError(f"the schema text has {len(text):,} characters, more than {MAX_TEXT:,}", limit="schema_text", allowed=MAX_TEXT)
@@ -52,7 +77,9 @@ def _parse_text(text: str) -> Any:
             f"the schema is not JSON: {error.msg}", construct="schema", line=error.lineno, column=error.colno, offset=error.pos
         ) from None
     except RecursionError:
-        raise LimitError("the schema text is nested too deep to be read: move inner parts to $defs and name them by $ref", limit="schema_depth") from None
+        raise LimitError(
+            "the schema text is nested too deep to be read: move inner parts to $defs and name them by $ref", limit="schema_depth"
+        ) from None
     except GrammarError:
         raise
     except ValueError as error:

@@ -23,6 +23,8 @@ def choices(texts: Iterable[str]) -> Rules:
     """
     if isinstance(texts, str):
         raise GrammarError("choices are a list of strings, not one string", construct="choices", hint="put the string in a list")
+    if not isinstance(texts, Iterable):
+        raise GrammarError(f"choices are a list of strings, not {type(texts).__name__}", construct="choices")
     words: dict[str, None] = {}
     total = 0
     for number, text in enumerate(texts):

@@ -34,7 +34,7 @@ def allocate_bitmask(rows: int, vocabulary_size: int) -> NDArray[np.int32]:
 
     Raises:
         LimitError: ``rows`` or ``vocabulary_size`` is out of range.
-        VocabularyError: ``vocabulary_size`` is 0.
+        VocabularyError: ``vocabulary_size`` is 0 or less.
     """
     if not 1 <= rows <= MAX_ROWS:
         raise LimitError(f"a bitmask has 1 to {MAX_ROWS:,} rows, not {rows:,}", limit="bitmask_rows", allowed=MAX_ROWS)
@@ -43,16 +43,23 @@ def allocate_bitmask(rows: int, vocabulary_size: int) -> NDArray[np.int32]:
 
 
 def fill_bitmasks(matchers: Sequence[_kernel.Matcher | None], mask: NDArray[np.int32]) -> None:
-    """Fill row i of ``mask`` for matcher i, on all cores and without the interpreter's lock.
+    """Fill row i of ``mask`` for matcher i, all in one call and without the interpreter's lock.
 
     Args:
         matchers: one matcher for each row, from the first row on; a row whose matcher is None is left as it is.
         mask: from ``allocate_bitmask``, with at least ``len(matchers)`` rows.
 
     Raises:
-        ValueError: ``mask`` has the wrong type or shape, or one matcher is given twice.
+        TypeError: something given is not a matcher.
+        ValueError: ``mask`` has the wrong type or shape, or the matchers are for vocabularies of different sizes.
     """
-    _kernel.fill_bitmasks(matchers, mask)
+    try:
+        _kernel.fill_bitmasks(matchers, mask)
+    except RuntimeError:  # the kernel's word for what it cannot take as a matcher
+        for number, matcher in enumerate(matchers):
+            if not (matcher is None or isinstance(matcher, _kernel.Matcher)):
+                raise TypeError(f"matchers[{number}] is {type(matcher).__name__}, neither a Matcher nor None") from None
+        raise
 
 
 def apply_bitmask(logits: NDArray[np.floating[Any]] | torch.Tensor, mask: NDArray[np.int32] | torch.Tensor) -> None:

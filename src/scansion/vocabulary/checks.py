@@ -15,6 +15,8 @@ MAX_TOKEN_BYTES = 4_096  # bytes of one token; runs of spaces reach some hundred
 
 def check_size(size: int) -> None:
     """Raise where a vocabulary of ``size`` ids is empty or too large."""
+    if size < 0:
+        raise VocabularyError(f"a vocabulary cannot have {size} ids: give Vocabulary.size")
     if size == 0:
         raise VocabularyError("the vocabulary is empty: give the bytes of each token, in the order of ids")
     if size > MAX_TOKENS:
