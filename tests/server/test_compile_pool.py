@@ -121,3 +121,26 @@ def test_relaxed_constraints_are_validated(running):
         assert report["relaxed"][0]["keyword"] == "pattern"
         refused = httpx.post(f"{server.url}/v1/chat/completions", json=body, timeout=30)
         assert (refused.status_code, refused.json()["error"]["code"]) == (422, "validation_failed")
+
+
+def test_relaxed_tools_are_validated(running):
+    from tests.server.stand_in_backend import StandInBackend
+
+    from scansion.server.application import create_application
+
+    parameters = {"type": "object", "properties": {"x": {"type": "string", "pattern": "^(a|b)\\1$"}}, "required": ["x"]}
+    body = {
+        "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": parameters}}],
+        "tool_choice": "required",
+        "scansion": {"on_unsupported": "validate"},
+    }
+    answers = [f'<tool_call>\n{{"name": "f", "arguments": {{"x": "{value}"}}}}\n</tool_call>' for value in ("ab", "bb")]
+    with running(create_application(StandInBackend(answers=answers))) as server:
+        refused = httpx.post(f"{server.url}/v1/chat/completions", json={**body, "scansion": {}}, timeout=30)
+        assert (refused.status_code, refused.json()["error"]["tool"]) == (422, "f")
+        answer = httpx.post(f"{server.url}/v1/chat/completions", json=body, timeout=30).json()
+    (call,) = answer["choices"][0]["message"]["tool_calls"]
+    assert call["function"]["arguments"] == '{"x": "bb"}'
+    assert answer["x_scansion"]["enforced_by"] == "validation"
+    assert answer["x_scansion"]["retries"] == 1

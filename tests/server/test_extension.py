@@ -117,3 +117,43 @@ def test_a_prompt_that_does_not_fit(post):
     answer = post(CHAT, {"messages": [{"role": "user", "content": "word " * 5000}]})
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "context_length_exceeded"
+
+
+def test_odd_but_legal_sampling(post):
+    odd = [
+        {"logit_bias": {"999999999": 5}},
+        {"seed": 2**62},
+        {"seed": -1},
+        {"temperature": 100, "top_k": 1},
+        {"mirostat": 2, "temperature": 1},
+        {"dry_multiplier": 1.5, "repeat_penalty": 1.3, "repeat_last_n": -1},
+        {"xtc_probability": 1, "temperature": 1},
+        {"top_p": 0, "min_p": 1, "typical_p": 0},
+        {"n": 2, "stop": ["o", "O"]},
+    ]
+    for more in odd:
+        answer = post(CHAT, {"messages": ASK, "max_tokens": 6, "json_schema": FORM, "scansion": {"finish": False}, **more})
+        assert answer.status_code == 200, (more, answer.text)
+
+
+def test_an_error_in_one_of_several_answers_ends_all(running):
+    import httpx
+    from tests.server.stand_in_backend import StandInBackend
+
+    from scansion.server.application import create_application
+    from scansion.server.errors import ApiError
+
+    class Failing(StandInBackend):
+        async def generate(self, job):
+            if len(self.jobs) == 1:
+                self.jobs.append(job)
+                raise ApiError(502, "the upstream broke off here", code="upstream_stream_broken")
+            async for piece in super().generate(job):
+                yield piece
+
+    backend = Failing(pause=5)
+    with running(create_application(backend)) as server:
+        answer = httpx.post(server.url + CHAT, json={"messages": ASK, "n": 3}, timeout=4)
+        assert answer.status_code == 502
+        assert backend.running == 0
+        assert server.service.queue.held == 0

@@ -18,7 +18,7 @@ from scansion.server.tools import ToolPlan
 if TYPE_CHECKING:
     from scansion.server.service import Service
 
-__all__ = ["Answer", "End", "Event", "TextDelta", "collect", "merged", "write_answer"]
+__all__ = ["Answer", "End", "Event", "TextDelta", "collect", "collect_all", "merged", "write_answer"]
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,17 @@ async def collect(events: AsyncGenerator[Event]) -> Answer:
     calls = tuple((start, "".join(arguments.get(start.number, ()))) for start in starts)
     text = "".join(content) or (end.raw if end is not None else "")
     return Answer(text, "".join(reasoning).strip(), tuple(logprobs), calls, end)
+
+
+async def collect_all(streams: Sequence[AsyncGenerator[Event]]) -> list[Answer]:
+    """Whole answers, written at the same time. An error in one ends all."""
+    tasks = [asyncio.create_task(collect(stream)) for stream in streams]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def merged(streams: Sequence[AsyncGenerator[Event]]) -> AsyncGenerator[tuple[int, Event]]:

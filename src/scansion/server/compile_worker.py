@@ -75,7 +75,7 @@ def _build(recipe: Any, relax: bool) -> tuple[bytes, tuple[tuple[str, str], ...]
             return pickle.dumps(grammar, protocol=5), tuple(relaxed)
         except UnsupportedError as error:
             keyword = keyword_of(error)
-            if not relax or recipe.kind not in ("json_schema", "json_object") or keyword is None:
+            if not relax or recipe.kind not in ("json_schema", "json_object", "tools") or keyword is None:
                 raise
             lenient = dict(recipe.options).get("lenient", "")
             names = [*lenient.split(","), keyword] if lenient else [keyword]

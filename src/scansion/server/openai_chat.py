@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from scansion.server.backend import Job, Outcome
-from scansion.server.choices import Answer, End, Event, TextDelta, collect, merged, write_answer
+from scansion.server.choices import Answer, End, Event, TextDelta, collect_all, merged, write_answer
 from scansion.server.conversation import plain_messages, with_instructions
 from scansion.server.errors import ApiError
 from scansion.server.exchange import Call, EventStream
@@ -65,7 +64,7 @@ async def chat_completions(service: Service, call: Call) -> Any:
     if streaming:
         writer = _Chunks(head, len(streams), with_usage, logprobs=job.logprobs is not None)
         return EventStream("text/event-stream", writer.events(streams, call), error_event)
-    return _whole(head, await asyncio.gather(*map(collect, streams)), job, call, service)
+    return _whole(head, await collect_all(streams), job, call, service)
 
 
 def openai_budget(service: Service, values: Mapping[str, Any]) -> int | None:

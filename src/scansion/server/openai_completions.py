@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from scansion.server.backend import Job, LogprobEntry, Outcome
-from scansion.server.choices import End, Event, TextDelta, collect, merged, write_answer
+from scansion.server.choices import End, Event, TextDelta, collect_all, merged, write_answer
 from scansion.server.errors import ApiError
 from scansion.server.exchange import Call, EventStream
 from scansion.server.extension import read_extension
@@ -59,7 +58,7 @@ async def completions(service: Service, call: Call) -> Any:
     head = {"id": f"cmpl-{call.request_id}", "object": "text_completion", "created": int(time.time()), "model": job.model}
     if streaming:
         return EventStream("text/event-stream", _events(head, streams, with_usage, job), error_event)
-    answers = await asyncio.gather(*map(collect, streams))
+    answers = await collect_all(streams)
     choices = [
         {
             "index": index,

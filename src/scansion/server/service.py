@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,9 @@ from scansion.server.backend import Backend, Constrained, Job, Outcome
 from scansion.server.compile_pool import CompilePool
 from scansion.server.errors import from_error
 from scansion.server.metrics import Metrics
+from scansion.server.recipes import Recipe
 from scansion.server.settings import ServerSettings
+from scansion.server.tool_stream import read_calls
 
 if TYPE_CHECKING:
     from scansion.server.resolver import Asked
@@ -108,9 +111,8 @@ class Service:
         if constraint is None:
             return None
         if constraint.relaxed:
-            formats = dict(constraint.recipe.options).get("formats", "enforce") != "annotate"
             try:
-                return await self.pool.violation(constraint.recipe.text, content, client, formats=formats)
+                return await self._schema_violation(constraint.recipe, content, client)
             except (GrammarError, LimitError) as error:
                 raise from_error(error, constraint.param) from None
         matcher = constraint.grammar.compile(self.byte_vocabulary).matcher()
@@ -119,6 +121,24 @@ class Service:
             return None
         good = matcher.bytes_accepted(data)
         return "it ends too early" if good >= len(data) else f"it leaves the grammar at byte {good}"
+
+    async def _schema_violation(self, recipe: Recipe, content: str, client: str) -> str | None:
+        formats = dict(recipe.options).get("formats", "enforce") != "annotate"
+        if recipe.kind != "tools":
+            return await self.pool.violation(recipe.text, content, client, formats=formats)
+        # What the grammar of tools could not say is inside the arguments; the rest of the answer it did enforce.
+        asked = json.loads(recipe.text)
+        schemas: dict[str, str] = dict(asked["tools"])
+        calls, text = read_calls(content)
+        if not calls and asked["answer"] is not None:
+            return await self.pool.violation(asked["answer"], text, client, formats=formats)
+        for name, arguments in calls:
+            if name not in schemas:
+                return f"a call of {name!r}, which is no tool"
+            found = await self.pool.violation(schemas[name], arguments, client, formats=formats)
+            if found is not None:
+                return f"arguments of {name}: {found}"
+        return "no tool is called" if asked["required"] and not calls else None
 
     @property
     def byte_vocabulary(self) -> Vocabulary:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from scansion.server.recipes import TOOL_CLOSE, TOOL_OPEN
 
-__all__ = ["CallArguments", "CallStart", "TextPart", "ToolStream"]
+__all__ = ["CallArguments", "CallStart", "TextPart", "ToolStream", "read_calls"]
 
 _HEADER = re.compile(r'\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*')
 _MAX_HEADER = 1024
@@ -115,6 +115,23 @@ class ToolStream:
             self.open = False
             self._read = self._read_text
         yield from ()
+
+
+def read_calls(text: str) -> tuple[list[tuple[str, str]], str]:
+    """The calls in a whole text as (name, arguments), and the text outside of them."""
+    stream = ToolStream()
+    names: list[str] = []
+    arguments: list[str] = []
+    outside: list[str] = []
+    for event in [*stream.feed(text), *stream.finish()]:
+        if isinstance(event, TextPart):
+            outside.append(event.text)
+        elif isinstance(event, CallStart):
+            names.append(event.name)
+            arguments.append("")
+        else:
+            arguments[event.number] += event.text
+    return list(zip(names, arguments, strict=True)), "".join(outside)
 
 
 class _JsonEnd:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.models.upstream import UpstreamError, UpstreamServer
 from scansion.server.backend import Constrained, Job, ModelCard, Outcome, Piece, Sent
-from scansion.server.errors import ApiError, from_error
+from scansion.server.errors import ApiError, from_error, keyword_of
 from scansion.server.model_names import ModelNames
 from scansion.server.reasoning import ReasoningSplit
 from scansion.server.recipes import Recipe
@@ -31,6 +31,7 @@ _log = logging.getLogger("scansion.server")
 _HEALTH_SECONDS = 5.0
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.2
+_MOST_LENIENT = 4
 _ANY_SPELLING = (("integers", "any"), ("property_order", "any"), ("spelling", "any"), ("whitespace", "flexible"))
 
 
@@ -163,8 +164,28 @@ class UpstreamBackend:
         except (GrammarError, LimitError) as error:
             if not job.extension.validate:
                 raise _cannot_say(facts.kind, error, constraint) from None
-            sent = Sent("nothing", "", constraint.grammar)
-        return replace(job, constraint=replace(constraint, sent=sent), validated=sent.form == "nothing")
+            sent = await self._nearest(facts.kind, error, constraint, client, pool)
+            return replace(job, constraint=replace(constraint, sent=sent), validated=True)
+        return replace(job, constraint=replace(constraint, sent=sent))
+
+    async def _nearest(self, kind: str, error: Exception, constraint: Constrained, client: str, pool: CompilePool) -> Sent:
+        """For an answer that is validated as a whole: the constraint without the keywords the upstream cannot be told, or nothing."""
+        recipe = constraint.recipe
+        options = tuple(pair for pair in recipe.options if pair[0] != "lenient")
+        lenient: list[str] = []
+        while kind in ("llama-server", "vllm") and recipe.kind == "json_schema" and isinstance(error, UnsupportedError):
+            keyword = keyword_of(error)
+            if keyword is None or keyword in lenient or len(lenient) == _MOST_LENIENT:
+                break
+            lenient.append(keyword)
+            try:
+                looser = await pool.compile(Recipe(recipe.kind, recipe.text, (*options, ("lenient", ",".join(lenient)))), client)
+                text, _ = await pool.written(looser, "gbnf", client)
+            except (GrammarError, LimitError) as again:
+                error = again
+            else:
+                return Sent("gbnf", text, constraint.grammar, note=f"{', '.join(lenient)}")
+        return Sent("nothing", "", constraint.grammar)
 
     async def _sent(self, kind: str, takes_lark: bool, constraint: Constrained, client: str, pool: CompilePool) -> Sent:
         recipe = constraint.recipe
