@@ -121,7 +121,6 @@ def test_a_prompt_that_does_not_fit(post):
 
 def test_odd_but_legal_sampling(post):
     odd = [
-        {"logit_bias": {"999999999": 5}},
         {"seed": 2**62},
         {"seed": -1},
         {"temperature": 100, "top_k": 1},
@@ -134,6 +133,8 @@ def test_odd_but_legal_sampling(post):
     for more in odd:
         answer = post(CHAT, {"messages": ASK, "max_tokens": 6, "json_schema": FORM, "scansion": {"finish": False}, **more})
         assert answer.status_code == 200, (more, answer.text)
+    answer = post(CHAT, {"messages": ASK, "max_tokens": 6, "logit_bias": {"999999999": 5}})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "logit_bias")
 
 
 def test_an_error_in_one_of_several_answers_ends_all(running):

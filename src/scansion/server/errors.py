@@ -30,9 +30,11 @@ from scansion.errors import (
     UnsatisfiableError,
     UnsupportedError,
 )
+from scansion.sampling.settings import Sampling
 
 __all__ = ["STATUS_TYPES", "ApiError", "from_error", "keyword_of"]
 
+_SETTINGS = frozenset((*Sampling.__dataclass_fields__, "max_tokens", "stop", "logprobs"))
 _WORD = re.compile(r"[$A-Za-z_-]+\Z")
 
 STATUS_TYPES = {
@@ -108,7 +110,9 @@ def from_error(error: ScansionError, param: str | None = None) -> ApiError:
     if isinstance(error, ContextError):
         return ApiError(400, str(error), code="context_length_exceeded", param="messages" if param is None else param)
     if isinstance(error, RequestError):
-        return ApiError(400, str(error), code="invalid_value", param=param)
+        # Messages about a setting begin with its name.
+        setting = str(error).split(" ", 1)[0]
+        return ApiError(400, str(error), code="invalid_value", param=setting if param is None and setting in _SETTINGS else param)
     if isinstance(error, ModelError):
         return ApiError(500, str(error), code="model_error", param=param)
     return ApiError(500, str(error), code="internal_error", param=param)
