@@ -93,7 +93,7 @@ class Resource:
 
 
 class Site:
-    """One subschema at one place. ``index`` numbers the sites of a compilation.
+    """One subschema at one place. ``index`` numbers the sites of a compilation, ``expr`` is the expression (``shapes``) that is this one.
 
     The attributes with a value here are memos of the later stages: the kinds of keyword, the normal forms, the declared keys.
     """
@@ -110,6 +110,7 @@ class Site:
         self.resource = resource
         self.scope = scope
         self.index = index
+        self.expr = (2 * index,)
         self.depth = depth
 
     def wrong(self, message: str, construct: str | None = None, hint: str | None = None) -> GrammarError:
@@ -181,6 +182,30 @@ class Documents:
         site = self._by_id[key] = Site(schema, pointer, resource, scope, len(self.sites), depth)
         self.sites.append(site)
         return site
+
+    def below(self, parent: Site, schema: dict[str, Any], suffix: str) -> Site:
+        """The site of a subschema (an object) of a site; ``suffix`` is its pointer from there, with the leading slash.
+
+        What ``site`` gives; the frequent case without dynamic scopes, own ``$id`` and ignored keywords is decided here.
+        """
+        resource = parent.resource
+        if parent.scope is None:
+            key = id(schema)
+            known = self._by_id.get(key)
+            if known is not None and known.resource is resource:
+                return known
+            number = len(self.sites)
+            if (
+                "$id" not in schema
+                and "id" not in schema
+                and parent.depth < MAX_DEPTH
+                and number < MAX_SITES
+                and (not resource.ignored or resource.ignored.isdisjoint(schema))
+            ):
+                site = self._by_id[key] = Site(schema, parent.pointer + suffix, resource, None, number, parent.depth + 1)
+                self.sites.append(site)
+                return site
+        return self.site(schema, parent.pointer + suffix, resource, parent.scope, parent.depth + 1)
 
     def synthetic(self, schema: Any, like: Site, pointer: str) -> Site:
         """A site for a schema that is in no document (the meaning of a ``const`` object, say)."""

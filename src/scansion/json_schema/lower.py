@@ -17,7 +17,7 @@ from scansion.json_schema.keywords import NUMBER, STRING, VALUES
 from scansion.json_schema.lower_arrays import array_spec
 from scansion.json_schema.lower_objects import object_spec
 from scansion.json_schema.normal_form import Normaliser
-from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING
+from scansion.json_schema.scalars import NumberSet, StringSet
 from scansion.json_schema.shapes import FALSE, NULL, TRUE, Expr, Shape
 from scansion.json_schema.words import describe
 from scansion.program import ProgramBuilder
@@ -26,7 +26,7 @@ __all__ = ["MAX_RULES", "Lowering"]
 
 MAX_RULES = 200_000  # distinct value expressions of one schema
 _LITERALS = [[text for bit, text in ((NULL, "null"), (FALSE, "false"), (TRUE, "true")) if mask & bit] for mask in range(8)]
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.encoder.encode_basestring  # what json.dumps(text, ensure_ascii=False) writes
 
 
 class Lowering:
@@ -36,6 +36,7 @@ class Lowering:
         builder, norm: where rules go, and where normal forms come from.
         declared: whether keys come in declared order.
         feasibility: what is known about which rules match anything.
+        rules: the rule of each expression that has one.
     """
 
     def __init__(self, builder: ProgramBuilder, norm: Normaliser) -> None:
@@ -43,15 +44,16 @@ class Lowering:
         self.norm = norm
         self.declared = norm.options.property_order == "declared"
         self.feasibility = Feasibility(builder)
-        self._rules: dict[Expr, int] = {None: -1}
+        self.rules: dict[Expr, int] = {None: -1}
         self._queue: list[tuple[int, Expr]] = []
         self._current: Expr = ()
+        self._shared_lexemes: dict[StringSet | NumberSet, int] = {}  # of sets many schemas share (sets compare by identity)
 
     def rule(self, expr: Expr) -> int:
         """The rule of an expression, -1 where it is ``None``; its body may be written later."""
-        rule = self._rules.get(expr)
+        rule = self.rules.get(expr)
         if rule is None:
-            rule = self._rules[expr] = self.builder.new_rule()
+            rule = self.rules[expr] = self.builder.new_rule()
             if rule > MAX_RULES:
                 raise LimitError(f"the schema needs more than {MAX_RULES:,} rules", limit="schema_rules", allowed=MAX_RULES)
             self._queue.append((rule, expr))
@@ -79,33 +81,27 @@ class Lowering:
 
     def pointer(self, rule: int) -> str:
         """The pointer of the schema a rule was written for (of the last one, where several are conjoined)."""
-        for expr, number in self._rules.items():
+        for expr, number in self.rules.items():
             if number == rule and expr:
                 pointer: str = self.norm.documents.sites[expr[-1] >> 1].pointer
                 return pointer
         return ""
 
-    def label(self, expr: Expr) -> int:
-        """The label of an expression's schema, or -1 where it has no place of its own."""
-        if not expr:
-            return -1
-        pointer = self.norm.documents.sites[expr[-1] >> 1].pointer
-        return self.builder.label(pointer) if pointer else -1
-
-    def _scalar_label(self, expr: Expr, label: int) -> int:
-        """The label of the strings and numbers of an expression: with the constraint in words, where one schema says it."""
-        if label < 0 or len(expr) != 1 or expr[0] & 1:
-            return label
-        site = self.norm.documents.sites[expr[0] >> 1]
-        return self.builder.later_label(partial(describe, site.pointer, site.schema)) if site.bits & (NUMBER | STRING | VALUES) else label
-
     def _write(self, rule: int, expr: Expr, shape: Shape) -> None:
         builder = self.builder
-        label = self.label(expr)
+        label = -1  # where the schema has no place of its own
         nodes: list[int] = []
-        scalar = self._scalars(shape, nodes, self._scalar_label(expr, label))
-        if scalar:
-            self.feasibility.certain(rule)
+        if expr:
+            site = self.norm.documents.sites[expr[-1] >> 1]
+            if site.pointer:
+                label = builder.label(site.pointer)
+        if shape.strings is not None or shape.numbers is not None or shape.literals:
+            worded = label
+            if label >= 0 and site.bits & (NUMBER | STRING | VALUES) and len(expr) == 1 and not expr[0] & 1:
+                # One schema says it: strings and numbers are labelled with the constraint in words.
+                worded = builder.later_label(partial(describe, site.pointer, site.schema))
+            if self._scalars(shape, nodes, worded):
+                self.feasibility.certain(rule)
         order: dict[str, int] | None = None
         for alternative in shape.objects:
             index, certain, order = object_spec(self, alternative, expr, order, label)
@@ -121,7 +117,7 @@ class Lowering:
             node = builder.node(ARRAY, index, 0, label)
             nodes.append(node)
             self.feasibility.add(rule, node, certain)
-        builder.set_rule(rule, builder.alt(nodes, label))
+        builder.rules[rule] = nodes[0] if len(nodes) == 1 else builder.alt(nodes, label)
 
     def _scalars(self, shape: Shape, nodes: list[int], label: int) -> bool:
         """Append the lexemes of the scalar part; whether there are any."""
@@ -131,16 +127,29 @@ class Lowering:
             texts += _LITERALS[shape.literals]
         numbers = shape.numbers
         if numbers is not None:
-            texts += numbers.words
-            if numbers.language is not None and (numbers is ANY_NUMBER or not numbers.language.is_nothing):
-                nodes.append(builder.node(LEX, builder.lexeme(numbers.language, TEXT), 0, label))
+            if numbers.words:
+                texts += numbers.words
+            if numbers.language is not None:
+                lexeme = self._lexeme(numbers, numbers.language, TEXT)
+                if lexeme >= 0:
+                    nodes.append(builder.node(LEX, lexeme, 0, label))
         strings = shape.strings
         if strings is not None:
             if strings.words:
                 texts += map(_encode, strings.words)
-            if strings.language is not None and (strings is ANY_STRING or not strings.language.is_nothing):
-                nodes.append(builder.node(LEX, builder.lexeme(strings.language, JSON_STRING), 0, label))
+            if strings.language is not None:
+                lexeme = self._lexeme(strings, strings.language, JSON_STRING)
+                if lexeme >= 0:
+                    nodes.append(builder.node(LEX, lexeme, 0, label))
         if texts:
             language = Language.literal(texts[0]) if len(texts) == 1 else Language.literals(texts)
             nodes.append(builder.node(LEX, builder.lexeme(language, TEXT), 0, label))
         return bool(nodes)
+
+    def _lexeme(self, owner: StringSet | NumberSet, language: Language, encoding: int) -> int:
+        """The lexeme of the language of a set, -1 where it is empty."""
+        lexeme = self._shared_lexemes.get(owner)
+        if lexeme is None:
+            lexeme = -1 if language.is_nothing else self.builder.lexeme(language, encoding)
+            self._shared_lexemes[owner] = lexeme
+        return lexeme

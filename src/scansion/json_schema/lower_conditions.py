@@ -52,7 +52,7 @@ class WrittenCondition:
         self._lowering = lowering
         self._ways = ways
         self._events = events
-        self._obligations = obligations
+        self._met = [events.get(("met", item)) for item in obligations] if events else [None] * len(obligations)
 
     def value(self, member: Member) -> Any:
         """-1, a rule, or a tuple of (rule, events)."""
@@ -60,15 +60,15 @@ class WrittenCondition:
             return -1
         rule = self._lowering.rule
         ways = self._ways.get(id(member))
-        present = self._events.get(("has", member.name))
+        present = self._events.get(("has", member.name)) if self._events else None
         own: tuple[int, ...] = () if present is None else (present,)
         if ways is None:
             return rule(member.value) if not own else ((rule(member.value), own),)
-        events = self._events
+        events = self._met
         numbered = []
         for value, met in ways:
-            known = [events["met", self._obligations[i]] for i in met if ("met", self._obligations[i]) in events]
-            numbered.append((rule(value), tuple(sorted((*own, *known)))))
+            known = [event for event in (events[i] for i in met) if event is not None]
+            numbered.append((rule(value), tuple(sorted((*own, *known))) if known else own))
         if len(numbered) == 1 and not numbered[0][1]:
             return numbered[0][0]
         return tuple(dict.fromkeys(numbered))

@@ -64,12 +64,12 @@ def object_spec(
 
 def _plain(lowering: Lowering, facet: ObjectFacet | None, required: Sequence[str]) -> tuple[list[Any], list[Any]]:
     """Properties and groups of an alternative with at most one facet and no key patterns: nearly all of them."""
-    rule = lowering.rule
+    rule, known = lowering.rule, lowering.rules
     if facet is None:
         anything = rule(())
         return [(name, anything, True) for name in required], [(ANYTHING, anything)]
     needed = frozenset(required)
-    properties = [(name, rule(value), name in needed) for name, value in facet.properties.items()]
+    properties = [(name, known[value] if value in known else rule(value), name in needed) for name, value in facet.properties.items()]
     if needed and not needed <= facet.properties.keys():
         properties += [(name, rule(facet.additional), True) for name in required if name not in facet.properties]
     return properties, [] if facet.additional is None else [(ANYTHING, rule(facet.additional))]

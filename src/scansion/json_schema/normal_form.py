@@ -21,8 +21,10 @@ from scansion.json_schema.keywords import (
     APPLY,
     ARRAY,
     KEYWORDS,
+    NUMBER,
     OBJECT,
     REF,
+    STRING,
     TYPE,
     TYPE_ANY,
     TYPE_ARRAY,
@@ -58,6 +60,8 @@ __all__ = ["MAX_APPLICATOR_DEPTH", "Normaliser"]
 
 MAX_APPLICATOR_DEPTH = 100  # nesting of allOf, anyOf, $ref ... that apply to one value
 _BUSY = Shape()
+_LOCAL = TYPE | STRING | NUMBER | OBJECT | ARRAY
+_BEYOND_LOCAL = VALUES | REF | APPLY | UNEVALUATED
 _SCALAR_TYPES = {
     "null": Shape(1),
     "boolean": Shape(6),
@@ -118,18 +122,18 @@ class Normaliser:
             if type(name) is str and name in TYPES and self._share_plain:
                 expr = self._plain.get(name)
                 return expr if expr is not None else self._plain_type(name)
-        found = self.documents.site(schema, site.pointer + suffix, site.resource, site.scope, site.depth + 1)
+        found = self.documents.below(site, schema, suffix)
         if found.schema is schema:
             found.bits = bits
             if bits == REF and "$ref" in schema:
                 return self.expr_of(self.documents.resolve(found, schema["$ref"]))
-        return (2 * found.index,)
+        return found.expr
 
     def _plain_type(self, name: str) -> Expr:
         """The expression that all schemas which only name a type share."""
         site = self.documents.synthetic({"type": name}, self.documents.root, "")
         site.bits = TYPE
-        expr = self._plain[name] = (2 * site.index,)
+        expr = self._plain[name] = site.expr
         return expr
 
     def expr_of(self, site: Site) -> Expr:
@@ -138,7 +142,7 @@ class Normaliser:
             return ()
         if site.schema is False:
             return None
-        return (2 * site.index,)
+        return site.expr
 
     def negated(self, expr: Expr) -> Expr:
         """The negation of the expression of one subschema (which has at most one atom)."""
@@ -176,7 +180,10 @@ class Normaliser:
         if expr and len(expr) == 1:
             atom = expr[0]
             site = sites[atom >> 1]
-            return self.negative(site) if atom & 1 else self.positive(site)
+            if atom & 1:
+                return self.negative(site)
+            known: Shape | None = site.positive
+            return self.positive(site) if known is None or known is _BUSY else known
         shape = self._shapes.get(expr)
         if shape is None:
             shape = ANY
@@ -335,6 +342,8 @@ class Normaliser:
             plain = _SCALAR_TYPES.get(schema["type"]) if isinstance(schema["type"], str) else None
             if plain is not None:
                 return plain
+        if not bits & _BEYOND_LOCAL:
+            return self._local(site, bits, tracking)
         if bits & UNEVALUATED:
             return unevaluated.positive(self, site, bits, tracking)
         return self.evaluating(site, bits, tracking)
@@ -355,7 +364,12 @@ class Normaliser:
 
     def _local(self, site: Site, bits: int, tracking: bool) -> Shape:
         """``type`` and the keywords that constrain one type each."""
-        types = self._types(site, bits)
+        if not bits & _LOCAL:
+            return ANY  # the very object: conjunctions with it cost nothing
+        types = TYPE_ANY
+        if bits & TYPE:
+            name = site.schema["type"]
+            types = TYPES[name] if type(name) is str and name in TYPES else type_mask(site, name)
         numbers = strings = None
         if types & (TYPE_NUMBER | TYPE_INTEGER):
             numbers = scalar_keywords.numbers(self, site, bits, not types & TYPE_NUMBER)

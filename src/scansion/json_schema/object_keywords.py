@@ -52,7 +52,7 @@ def _facet(norm: Normaliser, site: Site) -> ObjectFacet | None:
     if "properties" in schema:
         child = norm.child
         for name, value in schema_map(site, schema, "properties").items():
-            properties[name] = child(site, value, f"/properties/{escape(name)}")
+            properties[name] = child(site, value, "/properties/" + (escape(name) if "/" in name or "~" in name else name))
     patterns: tuple[tuple[Language, Expr], ...] = ()
     if "patternProperties" in schema:
         patterns = tuple(

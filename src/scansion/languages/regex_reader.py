@@ -16,6 +16,8 @@ MAX_PATTERN_LENGTH = 1 << 20
 
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 _OCTAL = re.compile(r"0[0-7]{0,2}|[0-3][0-7]{2}")
+_BRACKET = re.compile(r"\[\^?(?:[^\]\\]|\\.){1,60}\]")  # most classes; where one really ends only reading it tells
+_KEPT_BRACKETS = 512
 
 
 class Flags(NamedTuple):
@@ -24,6 +26,9 @@ class Flags(NamedTuple):
     dot_all: bool = False
     verbose: bool = False
     ascii: bool = False
+
+
+_brackets: dict[tuple[str, bool, Flags], Regex] = {}
 
 
 class PatternReader:
@@ -211,6 +216,23 @@ class PatternReader:
     # Bracketed classes
 
     def bracket(self) -> Regex:
+        """A class in brackets. Patterns of one schema repeat a few of them, so those read without error are remembered."""
+        written = _BRACKET.match(self.text, self.pos)
+        if written is None:
+            return self._bracket()
+        key = (written.group(), self.ecma, self.flags)
+        known = _brackets.get(key)
+        if known is not None:
+            self.pos = written.end()
+            return known
+        found = self._bracket()
+        if self.pos == written.end():
+            if len(_brackets) >= _KEPT_BRACKETS:
+                _brackets.clear()
+            _brackets[key] = found
+        return found
+
+    def _bracket(self) -> Regex:
         text, start, length = self.text, self.pos, len(self.text)
         self.pos += 1
         negated = text.startswith("^", self.pos)
