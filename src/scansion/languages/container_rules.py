@@ -126,7 +126,7 @@ class _Object:
                 "keys that are not declared must all be different, which no context-free grammar can say",
                 pointer=self.pointer,
                 construct="additionalProperties",
-                hint="set additionalProperties to false, or allow repeated keys in the conversion",
+                hint="set additionalProperties to false, or allow them to repeat: --repeated-keys, repeated_keys=True",
             )
         if self.any_order and len(self.properties) > 12:
             raise UnsupportedError(
