@@ -182,7 +182,7 @@ void fill_many(nb::sequence matchers, nb::handle mask) {
     std::uint32_t words = 0;
     for (Matcher* m : list) {
         if (!m) continue;
-        std::uint32_t w = m->constraint()->vocabulary->words();
+        std::uint32_t w = m->constraint()->vocabulary()->words();
         if (words && w != words) throw nb::value_error("the matchers of one batch must share a vocabulary size");
         words = w;
     }
@@ -245,14 +245,15 @@ void bind_matching(nb::module_& m) {
     nb::class_<Constraint>(m, "Constraint")
         .def(nb::init<std::shared_ptr<Program>, std::shared_ptr<Vocabulary>>(), nb::arg("program"), nb::arg("vocabulary"))
         .def_prop_ro("memory", [](Constraint& c) {
-            std::lock_guard lock(c.mutex);
+            auto tables = c.tables();
+            std::lock_guard lock(tables->mutex);
             nb::dict d;
-            d["states"] = c.engine.state_count();
-            d["stacks"] = c.engine.stack_count();
-            d["masks"] = c.masks.count();
-            d["bytes"] = c.engine.bytes() + c.masks.bytes();
-            d["slice_bytes"] = c.vocabulary->slice_bytes();
-            d["slices"] = c.vocabulary->slice_count();
+            d["states"] = tables->engine.state_count();
+            d["stacks"] = tables->engine.stack_count();
+            d["masks"] = tables->masks.count();
+            d["bytes"] = tables->bytes();
+            d["slice_bytes"] = c.vocabulary()->slice_bytes();
+            d["slices"] = c.vocabulary()->slice_count();
             return d;
         });
 
@@ -260,7 +261,7 @@ void bind_matching(nb::module_& m) {
         .def(nb::init<std::shared_ptr<Constraint>>(), nb::arg("constraint"))
         .def(nb::init<const Matcher&>(), nb::arg("other"))
         .def("fill_bitmask", [](Matcher& self, nb::handle mask, long long row) {
-                MaskRows rows(mask, self.constraint()->vocabulary->words());
+                MaskRows rows(mask, self.constraint()->vocabulary()->words());
                 self.fill(rows.row(row));
             }, nb::arg("mask"), nb::arg("row") = 0)
         .def("allows", &Matcher::allows, nb::arg("token_id"))

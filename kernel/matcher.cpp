@@ -6,27 +6,36 @@ namespace scansion {
 
 Matcher::Use::Use(Matcher& m) : matcher_(m) {
     if (m.in_use_.exchange(true)) throw std::logic_error("a matcher is used by two threads at once: fork() one for each");
-    lock_ = std::unique_lock(m.constraint_->mutex);
+    lock_ = std::unique_lock(m.tables_->mutex);
 }
 Matcher::Use::~Use() { matcher_.in_use_.store(false); }
 
-Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move(constraint)) { states_.push_back(constraint_->engine.start()); }
+Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move(constraint)), tables_(constraint_->tables()) {
+    states_.push_back(tables_->engine.start());
+}
+
+void Matcher::reset() {
+    if (in_use_.exchange(true)) throw std::logic_error("a matcher is used by two threads at once: fork() one for each");
+    tables_ = constraint_->tables();
+    states_.assign(1, tables_->engine.start());
+    in_use_.store(false);
+}
 
 void Matcher::fill(std::uint32_t* out) {
     Use use(*this);
     if (finished())
-        constraint_->masks.fill_finished(out);
+        tables_->masks.fill_finished(out);
     else
-        constraint_->masks.fill(states_.back(), out);
+        tables_->masks.fill(states_.back(), out);
 }
 
 // The state after `token`, finished_state, or dead_state where it is not allowed.
 StateId Matcher::next_state(std::uint32_t token) {
-    const Vocabulary& v = *constraint_->vocabulary;
+    const Vocabulary& v = *constraint_->vocabulary();
     if (token >= v.size()) return dead_state;
     StateId s = states_.back();
     if (s == finished_state) return v.is_eos(token) ? finished_state : dead_state;
-    Engine& engine = constraint_->engine;
+    Engine& engine = tables_->engine;
     if (v.is_eos(token) && engine.accepting(s)) return finished_state;
     StateId by_token = engine.step_token(s, token);
     const auto& text = v.text(token);
@@ -50,7 +59,7 @@ bool Matcher::accept(std::uint32_t token) {
 bool Matcher::accept_bytes(std::string_view bytes) {
     Use use(*this);
     if (finished()) return false;
-    StateId s = constraint_->engine.step(states_.back(), bytes);
+    StateId s = tables_->engine.step(states_.back(), bytes);
     if (s == dead_state) return false;
     states_.push_back(s);
     return true;
@@ -61,7 +70,7 @@ std::size_t Matcher::viable_prefix(std::string_view bytes) {
     if (finished()) return 0;
     StateId s = states_.back();
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        s = constraint_->engine.step(s, static_cast<std::uint8_t>(bytes[i]));
+        s = tables_->engine.step(s, static_cast<std::uint8_t>(bytes[i]));
         if (s == dead_state) return i;
     }
     return bytes.size();
@@ -69,7 +78,7 @@ std::size_t Matcher::viable_prefix(std::string_view bytes) {
 
 bool Matcher::complete() {
     Use use(*this);
-    return finished() || constraint_->engine.accepting(states_.back());
+    return finished() || tables_->engine.accepting(states_.back());
 }
 
 bool Matcher::rollback(std::size_t tokens) {
@@ -83,7 +92,7 @@ std::string Matcher::forced_bytes(std::size_t limit) {
     Use use(*this);
     std::string out;
     if (finished()) return out;
-    Engine& engine = constraint_->engine;
+    Engine& engine = tables_->engine;
     StateId s = states_.back();
     while (out.size() < limit && !engine.accepting(s) && !engine.has_token_edges(s)) {
         std::uint64_t live[4];
@@ -103,7 +112,7 @@ std::string Matcher::forced_bytes(std::size_t limit) {
 std::int64_t Matcher::forced_token() {
     Use use(*this);
     if (finished()) return -1;
-    Engine& engine = constraint_->engine;
+    Engine& engine = tables_->engine;
     StateId s = states_.back();
     if (!engine.has_token_edges(s) || engine.accepting(s)) return -1;
     std::uint64_t live[4];
@@ -123,7 +132,7 @@ std::string Matcher::next_bytes() {
     std::string out;
     if (finished()) return out;
     std::uint64_t live[4];
-    constraint_->engine.live_bytes(states_.back(), live);
+    tables_->engine.live_bytes(states_.back(), live);
     for (std::uint32_t b = 0; b < 256; ++b)
         if (live[b / 64] >> (b % 64) & 1) out.push_back(static_cast<char>(b));
     return out;
@@ -132,21 +141,21 @@ std::string Matcher::next_bytes() {
 std::int64_t Matcher::shortest_cost() {
     Use use(*this);
     if (finished()) return 0;
-    std::uint64_t cost = constraint_->completion.estimate(states_.back());
+    std::uint64_t cost = tables_->completion.estimate(states_.back());
     return cost == Completion::impossible ? -1 : static_cast<std::int64_t>(cost);
 }
 
 bool Matcher::shortest_completion(std::string& out, std::size_t limit) {
     Use use(*this);
     if (finished()) return true;
-    return constraint_->completion.shortest(states_.back(), out, limit);
+    return tables_->completion.shortest(states_.back(), out, limit);
 }
 
 std::vector<Expectation> Matcher::expected() {
     Use use(*this);
     std::vector<Expectation> out;
     if (finished()) return out;
-    Engine& engine = constraint_->engine;
+    Engine& engine = tables_->engine;
     StateId s = states_.back();
     for (std::size_t i = 0; i < engine.thread_count(s); ++i) {
         const Thread& t = engine.thread(s, i);

@@ -15,15 +15,42 @@
 
 namespace scansion {
 
-// A program over a vocabulary. Matchers of one constraint share its tables under one lock.
-struct Constraint {
-    Constraint(std::shared_ptr<const Program> program, std::shared_ptr<Vocabulary> vocabulary_)
-        : vocabulary(std::move(vocabulary_)), engine(std::move(program)), masks(engine, *vocabulary), completion(engine) {}
-    std::shared_ptr<Vocabulary> vocabulary;
+// What grows while texts are read. Matchers made at one time share it under one lock.
+struct Tables {
+    Tables(std::shared_ptr<const Program> program, Vocabulary& vocabulary)
+        : engine(std::move(program)), masks(engine, vocabulary), completion(engine) {}
     Engine engine;
     Masks masks;
     Completion completion;
     std::mutex mutex;
+    std::size_t bytes() const { return engine.bytes() + masks.bytes(); }
+};
+
+// A program over a vocabulary. Tables that have grown past the budget are left to the matchers that use them, and go with the last of those;
+// new matchers begin with fresh ones.
+class Constraint {
+  public:
+    static constexpr std::size_t table_budget = std::size_t{192} << 20;  // bytes
+
+    Constraint(std::shared_ptr<const Program> program, std::shared_ptr<Vocabulary> vocabulary)
+        : program_(std::move(program)), vocabulary_(std::move(vocabulary)), tables_(std::make_shared<Tables>(program_, *vocabulary_)) {}
+    const std::shared_ptr<Vocabulary>& vocabulary() const { return vocabulary_; }
+    std::shared_ptr<Tables> tables() {
+        std::lock_guard lock(mutex_);
+        std::size_t bytes;
+        {
+            std::lock_guard inner(tables_->mutex);
+            bytes = tables_->bytes();
+        }
+        if (bytes > table_budget) tables_ = std::make_shared<Tables>(program_, *vocabulary_);
+        return tables_;
+    }
+
+  private:
+    std::shared_ptr<const Program> program_;
+    std::shared_ptr<Vocabulary> vocabulary_;
+    std::mutex mutex_;
+    std::shared_ptr<Tables> tables_;
 };
 
 struct Expectation {
@@ -35,7 +62,7 @@ struct Expectation {
 class Matcher {
   public:
     explicit Matcher(std::shared_ptr<Constraint> constraint);
-    Matcher(const Matcher& other) : constraint_(other.constraint_), states_(other.states_) {}
+    Matcher(const Matcher& other) : constraint_(other.constraint_), tables_(other.tables_), states_(other.states_) {}
 
     void fill(std::uint32_t* out);  // vocabulary.words() words
     bool allows(std::uint32_t token);
@@ -46,7 +73,7 @@ class Matcher {
     bool finished() const { return states_.back() == finished_state; }
     std::size_t token_count() const { return states_.size() - 1; }
     bool rollback(std::size_t tokens);
-    void reset() { states_.resize(1); }
+    void reset();
     std::string forced_bytes(std::size_t limit);
     std::int64_t forced_token();  // -1: none
     std::string next_bytes();
@@ -72,6 +99,7 @@ class Matcher {
     StateId next_state(std::uint32_t token);
 
     std::shared_ptr<Constraint> constraint_;
+    std::shared_ptr<Tables> tables_;
     std::vector<StateId> states_;
     std::atomic<bool> in_use_{false};
 };

@@ -121,11 +121,11 @@ void completions_are_shortest_on_small_grammars() {
         for (int step = 0; step < 8; ++step) {
             std::string completion;
             CHECK(matcher.shortest_completion(completion, 1000));
-            const std::size_t fewest = fewest_bytes(constraint->engine, matcher.state(), 24);
+            const std::size_t fewest = fewest_bytes(constraint->tables()->engine, matcher.state(), 24);
             CHECK(completion.size() == fewest || fewest > 24);
             CHECK(matcher.shortest_cost() == static_cast<std::int64_t>(completion.size()));
-            StateId end = constraint->engine.step(matcher.state(), completion);
-            CHECK(end != dead_state && constraint->engine.accepting(end));
+            StateId end = constraint->tables()->engine.step(matcher.state(), completion);
+            CHECK(end != dead_state && constraint->tables()->engine.accepting(end));
             ++compared;
             std::string next = matcher.next_bytes();
             if (next.empty()) break;
@@ -153,7 +153,7 @@ void folding_a_state_keeps_its_mask() {
         for (std::uint32_t id = 0; id < vocabulary->size(); ++id) CHECK(masked(mask, id) == matcher.allows(id));
         CHECK(matcher.accept_bytes(",1"));
     }
-    CHECK(constraint->masks.count() < 60);
+    CHECK(constraint->tables()->masks.count() < 60);
 }
 
 }  // namespace
