@@ -70,6 +70,7 @@ def create_application(backend: Backend, settings: ServerSettings | None = None)
         get("/ready", information.ready),
         get("/openapi.json", information.description),
         Route("/metrics", _metrics(service), methods=["GET"]),
+        Route("/", information.greeting, methods=["GET"]),
         Route("/docs", information.docs_page, methods=["GET"]),
     ]
     middleware = [Middleware(_Keys, service=service)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -233,11 +232,3 @@ async def merged(streams: Sequence[AsyncGenerator[Event]]) -> AsyncGenerator[tup
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def parsed_arguments(text: str) -> Any:
-    """Arguments of a call as a JSON value, for Ollama; a cut one is kept as text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return {"_incomplete": text}

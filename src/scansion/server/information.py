@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 import scansion
 from scansion.server.backend import ModelCard
@@ -14,7 +14,7 @@ from scansion.server.exchange import Call
 from scansion.server.openapi import openapi_description
 from scansion.server.service import Service
 
-__all__ = ["description", "docs_page", "health", "openai_model", "openai_models", "ready"]
+__all__ = ["description", "docs_page", "greeting", "health", "openai_model", "openai_models", "ready"]
 
 
 async def openai_models(service: Service, _: Call) -> Any:
@@ -50,6 +50,11 @@ async def ready(service: Service, _: Call) -> Any:
 async def description(_: Service, __: Call) -> Any:
     """``/openapi.json``."""
     return openapi_description()
+
+
+async def greeting(_: Request) -> Response:
+    """``/``: what Ollama's clients look at to see whether somebody is there."""
+    return PlainTextResponse("Scansion is running")
 
 
 async def docs_page(_: Request) -> Response:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 import scansion
-from scansion.server.backend import Job, LogprobEntry, ModelCard
-from scansion.server.choices import End, Event, TextDelta, collect, parsed_arguments, write_answer
+from scansion.server.backend import Job, ModelCard
+from scansion.server.choices import End, Event, TextDelta, collect, write_answer
 from scansion.server.conversation import plain_messages, with_instructions
 from scansion.server.errors import ApiError
 from scansion.server.exchange import Call, EventStream, json_bytes
@@ -174,7 +175,7 @@ async def _lines(job: Job, events: AsyncGenerator[Event], in_messages: bool, sta
             if item.content or item.reasoning or item.logprobs:
                 line = _line(job, item.content, item.reasoning, [], in_messages)
                 if item.logprobs:
-                    line["logprobs"] = _logprobs(item.logprobs)
+                    line["logprobs"] = logprob_entries(item.logprobs)
                 yield _encoded(line)
         elif isinstance(item, CallStart):
             open_call, arguments = item, []
@@ -206,7 +207,7 @@ def _message(content: str = "", reasoning: str = "", calls: list[dict[str, Any]]
 
 
 def _call(start: CallStart, arguments: str) -> dict[str, Any]:
-    return {"id": start.id, "function": {"index": start.number, "name": start.name, "arguments": parsed_arguments(arguments)}}
+    return {"id": start.id, "function": {"index": start.number, "name": start.name, "arguments": _arguments(arguments)}}
 
 
 def _ending(end: End, started: int) -> dict[str, Any]:
@@ -224,8 +225,12 @@ def _ending(end: End, started: int) -> dict[str, Any]:
     }
 
 
-def _logprobs(entries: tuple[LogprobEntry, ...]) -> list[dict[str, Any]]:
-    return logprob_entries(entries)
+def _arguments(text: str) -> Any:
+    """Arguments of a call as a JSON value; those of a cut call are kept as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"_incomplete": text}
 
 
 def _think(value: Any) -> float | None:

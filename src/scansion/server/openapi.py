@@ -48,10 +48,14 @@ def openapi_description() -> dict[str, Any]:
         if "{name}" in path:
             operation["parameters"] = [{"name": "name", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}]
         paths[path] = {"get": operation}
-    for path, media in (("/metrics", "text/plain"), ("/docs", "text/html")):
+    for path, summary, media in (
+        ("/", "Somebody is there", "text/plain"),
+        ("/metrics", "Figures for Prometheus", "text/plain"),
+        ("/docs", "This description as a page", "text/html"),
+    ):
         paths[path] = {
             "get": {
-                "summary": path.strip("/"),
+                "summary": summary,
                 "responses": {"200": _ok(media, "string"), **_errors((401, 500), "OpenAIError")},
             }
         }
