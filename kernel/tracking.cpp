@@ -116,15 +116,41 @@ void Engine::few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_
 
 // A key being read in a group must still be able to become one that is neither declared nor used.
 bool Engine::tracked_live(LexId lex, std::uint32_t text, StackId stack) {
-    std::vector<std::uint32_t> endings;
     const LexKey& key = lexemes_[lex].key;
     if (key.lang == Languages::anything) return true;
+    if (key.mode != LexMode::body && key.mode != LexMode::quote) {
+        std::size_t steps = 0;
+        return tracked_live_inside(lex, text, stack, steps);
+    }
+    std::vector<std::uint32_t> endings;
     few_endings(lex, text, endings);
     if (endings.empty()) return true;
     for (const Item& i : stacks_[stack].items) {
         if (i.kind() != Resume::object_group) return true;
         for (std::uint32_t e : endings)
             if (!item_takes(i, e)) return true;
+    }
+    return false;
+}
+
+// Inside a character: each way to complete it that the language knows.
+bool Engine::tracked_live_inside(LexId lex, std::uint32_t text, StackId stack, std::size_t& steps) {
+    const LexKey& key = lexemes_[lex].key;
+    if (key.mode == LexMode::body) return tracked_live(lex, text, stack);
+    if (key.mode == LexMode::keys || key.mode == LexMode::key_tail || key.mode == LexMode::end) return true;
+    {
+        std::lock_guard lock(Languages::instance().mutex);
+        if (Languages::instance().is_endless(key.lang)) return true;
+    }
+    const LexRow& row = lexemes_.row(lex);
+    for (std::uint32_t b = 0; b < 256; ++b) {
+        const LexId to = row.step(static_cast<std::uint8_t>(b));
+        if (to == dead_lex) continue;
+        if (++steps > 2000) return true;
+        std::uint8_t decoded[4];
+        std::uint32_t n = lexemes_.decoded(lex, static_cast<std::uint8_t>(b), decoded), at = text;
+        for (std::uint32_t k = 0; k < n; ++k) at = texts_.insert(at, decoded[k]);
+        if (tracked_live_inside(to, at, stack, steps)) return true;
     }
     return false;
 }

@@ -61,7 +61,7 @@ std::vector<Mask> masks_along(const std::shared_ptr<Constraint>& constraint, con
     Matcher matcher(constraint);
     std::vector<Mask> masks;
     for (char byte : text) {
-        masks.emplace_back(constraint->vocabulary->words());
+        masks.emplace_back(constraint->vocabulary()->words());
         matcher.fill(masks.back().data());
         if (!matcher.accept(static_cast<std::uint8_t>(byte))) return {};
     }
