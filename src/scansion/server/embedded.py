@@ -173,8 +173,11 @@ class EmbeddedBackend:
         if job.messages is None:
             prompt = job.prompt or ""
         else:
+            arguments = dict(job.template_arguments)
+            if job.think is not None or (job.constraint is not None and job.extension.mode != "assist"):
+                arguments.setdefault("enable_thinking", bool(job.think))  # read by the templates of models that can do both
             try:
-                prompt = model.chat_prompt(job.messages, **job.template_arguments)
+                prompt = model.chat_prompt(job.messages, **arguments)
             except ScansionError as error:
                 raise RequestError(str(error)) from None
         options = _options(job)
