@@ -192,7 +192,6 @@ class Grammar:
         compiled = self._compiled
         if compiled is not None and compiled[0] is vocabulary:
             return compiled[1]
-        from scansion.grammar.token_sets import bind_tokens
         from scansion.matching import Constraint
         from scansion.vocabulary import Vocabulary
 
@@ -203,7 +202,12 @@ class Grammar:
 
             constraint: Constraint = llama_cpp_constraint(self.program, vocabulary)
         else:
-            constraint = Constraint(bind_tokens(self.program, vocabulary), vocabulary)
+            program = self.program
+            if program.token_sets:
+                from scansion.grammar.token_sets import bind_tokens
+
+                program = bind_tokens(program, vocabulary)
+            constraint = Constraint(program, vocabulary)
         object.__setattr__(self, "_compiled", (vocabulary, constraint))
         return constraint
 

@@ -52,7 +52,9 @@ def _write(value: Any, options: SchemaOptions, builder: ProgramBuilder, scoped: 
     norm = Normaliser(documents, options)
     lowering = Lowering(builder, norm)
     try:
-        return lowering.run(norm.expr_of(documents.root)), documents.dropped
+        root = lowering.run(norm.expr_of(documents.root))
+        documents.close()
+        return root, documents.dropped
     except (TypeError, AttributeError, ArithmeticError):
         # Looking through every schema beforehand would cost a tenth of the time it takes to compile one.
         for document in (value, *(options.resources or {}).values()):

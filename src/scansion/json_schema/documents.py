@@ -222,6 +222,11 @@ class Documents:
             self._constants[id(value)] = known
         return known
 
+    def close(self) -> None:
+        """Forget what references meant. Sites know their resources, and these the sites: a cycle that only the collector would free."""
+        for resource in (self.main, *self._embedded.values()):
+            resource.refs.clear()
+
     # References
 
     def resolve(self, site: Site, reference: Any, keyword: str = "$ref") -> Site:

@@ -89,24 +89,24 @@ def leaves(part: Formula) -> Iterator[tuple[str, Any]]:
 
 def assume(part: Formula, known: Mapping[Any, bool]) -> Formula:
     """The formula with the leaves in ``known`` replaced by their truth values, simplified."""
-    done: dict[int, Formula] = {}  # by identity, as in ``decide``
+    return _assume(part, known, {})
 
-    def simplify(part: Formula) -> Formula:
-        if part is True or part is False:
-            return part
-        result = done.get(id(part))
-        if result is None:
-            kind, body = part
-            if kind in ("has", "met"):
-                result = known.get(part, part)
-            elif kind == "not":
-                result = negation(simplify(body))
-            else:
-                result = (conjunction if kind == "and" else disjunction)(map(simplify, body))
-            done[id(part)] = result
-        return result
 
-    return simplify(part)
+def _assume(part: Formula, known: Mapping[Any, bool], done: dict[int, Formula]) -> Formula:
+    """``done``: results by identity: shared sub-formulas (``exactly_one``) are looked at once."""
+    if part is True or part is False:
+        return part
+    result = done.get(id(part))
+    if result is None:
+        kind, body = part
+        if kind in ("has", "met"):
+            result = known.get(part, part)
+        elif kind == "not":
+            result = negation(_assume(body, known, done))
+        else:
+            result = (conjunction if kind == "and" else disjunction)(_assume(inner, known, done) for inner in body)
+        done[id(part)] = result
+    return result
 
 
 def decide(builder: ProgramBuilder, formula: Formula, events: Mapping[Any, int | bool], names: str) -> int:
@@ -116,12 +116,45 @@ def decide(builder: ProgramBuilder, formula: Formula, events: Mapping[Any, int |
         events: event number of each leaf, or the truth value it is already known to have.
         names: what to call the cause in a ``LimitError`` (a pointer).
     """
-    made = 0
-    memo: dict[tuple[Any, ...], int] = {}
+    return _Decisions(builder, events, names).build(formula)
 
-    def join(op: str, left: int, right: int) -> int:
+
+class _Decisions:
+    """One condition under construction (an object, not closures: those would be cycles, left to the garbage collector)."""
+
+    __slots__ = ("_builder", "_done", "_events", "_made", "_memo", "_names")
+
+    def __init__(self, builder: ProgramBuilder, events: Mapping[Any, int | bool], names: str) -> None:
+        self._builder = builder
+        self._events = events
+        self._names = names
+        self._made = 0
+        self._memo: dict[tuple[Any, ...], int] = {}
+        self._done: dict[int, int] = {}  # by identity, as in ``_assume``
+
+    def build(self, part: Formula) -> int:
+        if part is True:
+            return 1
+        if part is False:
+            return 0
+        known = self._done.get(id(part))
+        if known is not None:
+            return known
+        kind, body = part
+        if kind == "not":
+            result = self._flip(self.build(body))
+        elif kind in ("has", "met"):
+            event = self._events[part]
+            result = int(event) if event is True or event is False else self._builder.condition(event, 0, 1)
+        else:
+            result = 1 if kind == "and" else 0
+            for inner in body:
+                result = self._join(kind, result, self.build(inner))
+        self._done[id(part)] = result
+        return result
+
+    def _join(self, op: str, left: int, right: int) -> int:
         """Apply (and | or) to two diagrams."""
-        nonlocal made
         absorbing, neutral = (0, 1) if op == "and" else (1, 0)
         if left == absorbing or right == absorbing:
             return absorbing
@@ -132,57 +165,33 @@ def decide(builder: ProgramBuilder, formula: Formula, events: Mapping[Any, int |
         if left > right:
             left, right = right, left
         key = (op, left, right)
-        known = memo.get(key)
+        known = self._memo.get(key)
         if known is not None:
             return known
-        made += 1
-        if made > MAX_DECISIONS:
+        self._made += 1
+        if self._made > MAX_DECISIONS:
             raise LimitError(
-                f"{names}: the conditions on which properties go together need more than {MAX_DECISIONS:,} decisions",
+                f"{self._names}: the conditions on which properties go together need more than {MAX_DECISIONS:,} decisions",
                 limit="condition_decisions",
                 allowed=MAX_DECISIONS,
             )
+        builder = self._builder
         event_left, left_no, left_yes = builder.condition_entry(left)
         event_right, right_no, right_yes = builder.condition_entry(right)
         if event_left == event_right:
-            result = builder.condition(event_left, join(op, left_no, right_no), join(op, left_yes, right_yes))
+            result = builder.condition(event_left, self._join(op, left_no, right_no), self._join(op, left_yes, right_yes))
         elif event_left < event_right:
-            result = builder.condition(event_left, join(op, left_no, right), join(op, left_yes, right))
+            result = builder.condition(event_left, self._join(op, left_no, right), self._join(op, left_yes, right))
         else:
-            result = builder.condition(event_right, join(op, left, right_no), join(op, left, right_yes))
-        memo[key] = result
+            result = builder.condition(event_right, self._join(op, left, right_no), self._join(op, left, right_yes))
+        self._memo[key] = result
         return result
 
-    def flip(node: int) -> int:
+    def _flip(self, node: int) -> int:
         if node < 2:
             return 1 - node
-        known = memo.get(("not", node))
+        known = self._memo.get(("not", node))
         if known is None:
-            event, no, yes = builder.condition_entry(node)
-            known = memo[("not", node)] = builder.condition(event, flip(no), flip(yes))
+            event, no, yes = self._builder.condition_entry(node)
+            known = self._memo["not", node] = self._builder.condition(event, self._flip(no), self._flip(yes))
         return known
-
-    done: dict[int, int] = {}  # by identity: shared sub-formulas (exactly_one) are built once
-
-    def build(part: Formula) -> int:
-        if part is True:
-            return 1
-        if part is False:
-            return 0
-        known = done.get(id(part))
-        if known is not None:
-            return known
-        kind, body = part
-        if kind == "not":
-            result = flip(build(body))
-        elif kind in ("has", "met"):
-            event = events[part]
-            result = int(event) if event is True or event is False else builder.condition(event, 0, 1)
-        else:
-            result = 1 if kind == "and" else 0
-            for inner in body:
-                result = join(kind, result, build(inner))
-        done[id(part)] = result
-        return result
-
-    return build(formula)

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from scansion._kernel import Language
 from scansion.errors import GrammarError, UnsupportedError
 from scansion.json_schema.documents import Site
+from scansion.json_schema.formats import format_language
 from scansion.json_schema.json_values import kind_of
 from scansion.json_schema.keywords import NUMBER, STRING, TYPE_INTEGER, TYPE_NUMBER, count
+from scansion.json_schema.numbers import decidable_numbers, number_language
 from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, NumberSet, StringSet, exact, number_text
 from scansion.json_schema.shape_algebra import conjoin, unite
 from scansion.json_schema.shapes import ALL_LITERALS, ANY_ARRAY, ANY_OBJECT, FALSE, NOTHING, NULL, TRUE, Shape
+from scansion.languages.regex import parse_ecma
 
 if TYPE_CHECKING:
     from scansion.json_schema.normal_form import Normaliser
@@ -63,8 +66,6 @@ def pattern(site: Site, text: Any, keyword: str) -> Language:
     """
     if not isinstance(text, str):
         raise site.wrong(f"{keyword} must be a string, not {kind_of(text)}", keyword)
-    from scansion.languages.regex import parse_ecma
-
     try:
         return parse_ecma(text)
     except GrammarError as error:
@@ -79,8 +80,6 @@ def pattern(site: Site, text: Any, keyword: str) -> Language:
 def _format(norm: Normaliser, site: Site, name: Any) -> Language | None:
     if not isinstance(name, str):
         raise site.wrong(f"format must be a string, not {kind_of(name)}", "format")
-    from scansion.json_schema.formats import format_language
-
     language = format_language(name)
     if language is None and norm.options.formats == "strict":
         raise UnsupportedError(
@@ -109,31 +108,22 @@ def other_numbers(norm: Normaliser, site: Site, bits: int, types: int) -> Number
     integer = not types & TYPE_NUMBER
     if bits & NUMBER:
         return _all_but(_bounded(site, integer, True))
-    return _all_but(_number_language(integer=True, integer_fraction=True)) if integer else None
+    return _all_but(number_language(integer=True, integer_fraction=True)) if integer else None
 
 
 def _all_but(language: Language) -> NumberSet:
-    from scansion.json_schema.numbers import decidable_numbers
-
     return NumberSet({}, Language.intersection([decidable_numbers(), language.complement()]))
-
-
-@lru_cache(maxsize=4096)
-def _number_language(**limits: Any) -> Language:
-    from scansion.json_schema.numbers import number_language
-
-    return number_language(**limits)
 
 
 @lru_cache(maxsize=2)
 def _integers(any_spelling: bool) -> NumberSet:
-    return NumberSet({}, _number_language(integer=True, integer_fraction=any_spelling))
+    return NumberSet({}, number_language(integer=True, integer_fraction=any_spelling))
 
 
 @lru_cache(maxsize=4096)
 def _value(value: Fraction) -> Language:
     """Every spelling of one number."""
-    return _number_language(minimum=value, maximum=value)
+    return number_language(minimum=value, maximum=value)
 
 
 def _bounded(site: Site, integer: bool, fraction: bool) -> Language:
@@ -163,7 +153,7 @@ def _bounded(site: Site, integer: bool, fraction: bool) -> Language:
     if integer:
         limits["integer"] = True
         limits["integer_fraction"] = fraction
-    return _number_language(**limits) if limits else ANY_NUMBER.language or Language.nothing()
+    return number_language(**limits) if limits else ANY_NUMBER.language or Language.nothing()
 
 
 def _number(site: Site, value: Any, keyword: str) -> Fraction:
