@@ -123,6 +123,8 @@ def test_check_reads_standard_input(schema: str) -> None:
         (["generate", "-p", "x", "--raw", "--system", "y"], ["--system"]),
         (["generate", "-p", "x", "-m", "/no/model.gguf"], ["there is no model file /no/model.gguf"]),
         (["generate", "-p", "x", "-m", __file__], ["is not a GGUF file"]),
+        (["generate", "-p", "x", "--top-k", "-1"], ["top_k must be a number from 0 to 10,000,000"]),
+        (["generate", "-p", "x", "--grammar", "root ::= ("], ["line 1, column 10: this group is never closed: expected ')'\n"]),
         (["mask"], ["say which grammar"]),
         (["sing"], ["sing"]),
         (["--loud"], ["--loud"]),

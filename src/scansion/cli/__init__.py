@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -17,6 +18,8 @@ __all__ = ["main", "run"]
 
 EXIT_FAILED = 2
 EXIT_INTERRUPTED = 130
+_EXCERPT = re.compile(r"\n {4}.*\n {4} *\^")
+"""The line of a grammar and a caret under the place (``languages.source.Source.excerpt``), which do not go into one line."""
 
 
 def main() -> NoReturn:
@@ -84,7 +87,7 @@ def _open_closed_streams() -> None:
 
 def _sentence(text: str) -> str:
     """One line, without a full stop at its end."""
-    return " ".join(text.split()).removesuffix(".")
+    return " ".join(_EXCERPT.sub("", text).split()).removesuffix(".")
 
 
 def _say(sentence: str) -> None:

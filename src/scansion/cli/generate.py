@@ -134,6 +134,9 @@ def _text(prompt: str) -> str:
 
 def _verdict(completion: Completion, *, constrained: bool) -> int:
     if constrained and not completion.complete:
-        note(f"scansion: the answer was cut after {completion.stats.tokens} tokens before it was complete: raise -n")
+        if completion.finish_reason == "stop":
+            note("scansion: a --stop text ended the answer before it was complete: leave it out, or choose another")
+        else:
+            note(f"scansion: the answer was cut after {completion.stats.tokens} tokens before it was complete: raise -n")
         return EXIT_INCOMPLETE
     return 0

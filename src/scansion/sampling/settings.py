@@ -67,7 +67,7 @@ class Sampling:
         for name, low, high in _RANGES:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:  # NaN compares false
-                raise RequestError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
+                raise RequestError(f"{name} must be a number from {low:g} to {high:,}, not {value!r}")
         for name in _INTEGERS:
             if not isinstance(getattr(self, name), int):
                 raise RequestError(f"{name} must be a whole number, not {getattr(self, name)!r}")
