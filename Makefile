@@ -104,7 +104,7 @@ sanitize: $(STAMPS)/dev
 	$(BIN)/ctest --test-dir $(SANITIZE_BUILD)/address --output-on-failure
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(BIN)/python -m pytest --kernel $(SANITIZE_BUILD)/address/_kernel$(EXT_SUFFIX) -m "not model and not slow" $(SANITIZE_TESTS)
+		$(BIN)/python -m pytest --capture=sys --kernel $(SANITIZE_BUILD)/address/_kernel$(EXT_SUFFIX) -m "not model and not slow" $(SANITIZE_TESTS)
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/scansion/_kernel*.so

@@ -146,3 +146,29 @@ def test_no_fourth_word_where_there_are_three() -> None:
     matcher = Matcher(Constraint(builder.finish(root).kernel(), byte_vocabulary()))
     assert matcher.accept_bytes(b'["red","green","re",')
     assert matcher.next_bytes() == b"ft"
+
+
+@pytest.mark.xfail(strict=True, reason="Masks raises no doubt where a token ends inside a comma of several bytes that no item may follow")
+def test_no_comma_of_two_bytes_where_every_value_was_read() -> None:
+    builder = ProgramBuilder(whitespace="spaced")
+    null, root = builder.new_rule(), builder.new_rule()
+    builder.set_rule(null, builder.lex(Language.literal("null"), TEXT))
+    builder.set_rule(root, builder.node(ARRAY, builder.array([], null, 0, -1, True), builder.ret))
+    matcher = Matcher(Constraint(builder.finish(root).kernel(), byte_vocabulary()))
+    assert matcher.accept_bytes(b"[null")
+    assert not matcher.allows(ord(","))
+    assert ord(",") not in mask_of(matcher, 257)
+
+
+@pytest.mark.xfail(strict=True, reason="Engine::many_endings takes endless spellings of a number for endless values")
+def test_one_number_spelled_in_many_ways_is_one_value() -> None:
+    builder = ProgramBuilder(whitespace="compact")
+    one, root = builder.new_rule(), builder.new_rule()
+    spellings = Language.concat(
+        [Language.literal("1"), Language.concat([Language.literal("."), Language.literal("0").repeat(1)]).repeat(0, 1)]
+    )
+    builder.set_rule(one, builder.lex(spellings, TEXT))
+    builder.set_rule(root, builder.node(ARRAY, builder.array([], one, 0, -1, True), builder.ret))
+    matcher = Matcher(Constraint(builder.finish(root).kernel(), byte_vocabulary()))
+    assert matcher.accept_bytes(b"[1")
+    assert not matcher.accept_bytes(b",")
