@@ -1,6 +1,7 @@
 """Options shared by all tests."""
 
 import importlib.util
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +14,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # A shell starts jobs in the background with interrupts ignored, and children inherit that; tests of interrupts need the usual.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     path = config.getoption("--kernel")
     if path is None:
         return
