@@ -19,7 +19,9 @@ def test_thousands_of_texts() -> None:
     assert is_prefix(grammar, "choice number 1999")
 
 
-@pytest.mark.parametrize(("texts", "words"), [("abc", "not one string"), (None, "not NoneType"), ([1], "choice 0 is a int"), (["\ud800"], "surrogate")])
+@pytest.mark.parametrize(
+    ("texts", "words"), [("abc", "not one string"), (None, "not NoneType"), ([1], "choice 0 is a int"), (["\ud800"], "surrogate")]
+)
 def test_what_is_no_list_of_texts_is_refused(texts: object, words: str) -> None:
     with pytest.raises(GrammarError, match=words):
         Grammar.from_choices(texts)  # type: ignore[arg-type]
