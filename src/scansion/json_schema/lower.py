@@ -137,7 +137,10 @@ class Lowering:
         if strings is not None:
             if strings.words:
                 texts += map(_encode, strings.words)
-            if strings.language is not None:
+            if strings.apart:
+                apart = [language for language in strings.apart if not language.is_nothing]
+                nodes += [builder.node(LEX, builder.lexeme(language, JSON_STRING), 0, label) for language in apart]
+            elif strings.language is not None:
                 lexeme = self._lexeme(strings, strings.language, JSON_STRING)
                 if lexeme >= 0:
                     nodes.append(builder.node(LEX, lexeme, 0, label))

@@ -48,7 +48,7 @@ def strings(norm: Normaliser, site: Site, bits: int) -> StringSet:
             parts.append(language)
     if not parts:
         return ANY_STRING
-    return StringSet({}, parts[0] if len(parts) == 1 else Language.intersection(parts))
+    return StringSet({}, parts[0] if len(parts) == 1 else Language.intersection(parts), (), len(parts))
 
 
 @lru_cache(maxsize=4096)

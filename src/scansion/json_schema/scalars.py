@@ -21,6 +21,7 @@ __all__ = [
     "ANYTHING",
     "ANY_NUMBER",
     "ANY_STRING",
+    "MAX_APART",
     "MAX_EXPONENT",
     "NumberSet",
     "StringSet",
@@ -30,17 +31,27 @@ __all__ = [
 ]
 
 MAX_EXPONENT = 4_000
+MAX_APART = 8  # languages of one set of strings that are kept apart
+_COSTLY = 4  # intersections of this many languages are not united
 ANYTHING = Language.anything()
 
 
 class StringSet:
-    """A set of strings: ``words`` (written canonically) and every string of ``language`` (in any legal spelling; None: no more)."""
+    """A set of strings: ``words`` (written canonically) and every string of ``language`` (in any legal spelling; None: no more).
 
-    __slots__ = ("language", "words")
+    Attributes:
+        apart: where the language is a union of intersections of many, these; otherwise empty. The automaton of such a union has a
+            state for every combination of theirs, those of its parts side by side only their sum.
+        factors: how many languages the language is an intersection of.
+    """
 
-    def __init__(self, words: dict[str, None], language: Language | None) -> None:
+    __slots__ = ("apart", "factors", "language", "words")
+
+    def __init__(self, words: dict[str, None], language: Language | None, apart: tuple[Language, ...] = (), factors: int = 1) -> None:
         self.words = words
         self.language = language
+        self.apart = apart
+        self.factors = factors
 
     def __contains__(self, text: str) -> bool:
         return text in self.words or (self.language is not None and (self.language is ANYTHING or self.language.matches(text)))
@@ -57,7 +68,12 @@ class StringSet:
         language = None
         if self.language is not None and other.language is not None:
             language = self.language if self.language is other.language else Language.intersection([self.language, other.language])
-        return StringSet(words, language)
+        factors = self.factors + other.factors
+        if language is None or not (self.apart or other.apart):
+            return StringSet(words, language, (), factors)
+        pairs = [(one, two) for one in self.parts for two in other.parts]
+        apart = tuple(Language.intersection(pair) for pair in pairs) if len(pairs) <= MAX_APART else ()
+        return StringSet(words, language, apart, factors)
 
     def union(self, other: StringSet) -> StringSet:
         """Strings in either. A word the language has already is dropped: the language spells it too."""
@@ -68,9 +84,18 @@ class StringSet:
         else:
             language = Language.union([self.language, other.language])
         words = self.words | other.words
-        if language is not None:
+        if words and language is not None:
             words = {word: None for word in words if not language.matches(word)}
-        return StringSet(words, language)
+        apart: tuple[Language, ...] = ()
+        factors = min(self.factors, other.factors)
+        if factors >= _COSTLY and self.language is not None and other.language is not None:
+            apart = tuple(dict.fromkeys(self.parts + other.parts))
+        return StringSet(words, language, apart if 1 < len(apart) <= MAX_APART else (), factors if apart else 1)
+
+    @property
+    def parts(self) -> tuple[Language, ...]:
+        """Languages whose union is the language: those kept apart, or the one."""
+        return self.apart or (() if self.language is None else (self.language,))
 
     def complement(self) -> StringSet:
         """All other strings."""
@@ -85,7 +110,7 @@ class StringSet:
 
     @property
     def is_empty(self) -> bool:
-        return not self.words and (self.language is None or (self.language is not ANYTHING and self.language.is_nothing))
+        return not self.words and (self.language is None or (self.language is not ANYTHING and all(part.is_nothing for part in self.parts)))
 
     def count(self, limit: int) -> int:
         """Number of strings, at most ``limit``."""
