@@ -208,3 +208,12 @@ def test_a_large_grammar_of_a_language() -> None:
     assert is_text(grammar, program)
     assert is_text(grammar, "") and not is_text(grammar, "let = 3;") and not is_text(grammar, "return 1")
     assert grammar.compile(BYTES) is grammar.compile(BYTES)
+
+
+def test_several_json_values_keep_their_members() -> None:
+    one = '{"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": false}'
+    other = '{"type": "object", "properties": {"y": {"type": "integer"}, "z": false}, "required": ["y"], "additionalProperties": false}'
+    grammar = Grammar.from_lark(f'start: a "|" b\na: %json {one}\nb: %json {other}')
+    matcher = grammar.compile(Vocabulary([bytes([i]) for i in range(256)] + [None], eos_token_ids=[256])).matcher()
+    assert matcher.accept_bytes(b'{"x":1}|{"y":2}')
+    assert matcher.is_complete

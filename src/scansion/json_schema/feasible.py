@@ -26,6 +26,8 @@ class Feasibility:
 
     def __init__(self, builder: ProgramBuilder) -> None:
         self._builder = builder
+        # A grammar may hold several schemas: what was written before this one is not its business.
+        self._first_rule, self._first_object, self._first_array = len(builder.rules), len(builder.objects), len(builder.arrays)
         self._productive: set[int] = set()
         self._pending: list[tuple[int, int]] = []  # (rule, container node) not surely possible
         self._failed: list[tuple[int, int]] = []
@@ -64,7 +66,7 @@ class Feasibility:
         nodes = self._builder.nodes
         for _, node in pending:
             nodes[3 * node] = FAIL
-        if len(self._productive) < len(self._builder.rules):
+        if len(self._productive) < len(self._builder.rules) - self._first_rule:
             self._correct_specs()
 
     # Possibility of one container
@@ -180,14 +182,14 @@ class Feasibility:
 
     def _correct_specs(self) -> None:
         builder = self._builder
-        for index, (order, properties, groups, minimum, maximum, condition, label) in enumerate(builder.objects):
+        for index, (order, properties, groups, minimum, maximum, condition, label) in enumerate(builder.objects[self._first_object :], self._first_object):
             if all(self._whole(value) for _, value, _ in properties) and all(self._whole(value) for _, value in groups):
                 continue
             kept = [(name, self._pruned(value), required) for name, value, required in properties]
             open_groups = [(language, self._pruned(value)) for language, value in groups]
             open_groups = [(language, value) for language, value in open_groups if value != -1]
             builder.replace_object(index, (order, kept, open_groups, minimum, maximum, condition, label))
-        for index, (prefix, rest, minimum, maximum, unique, counters, label) in enumerate(builder.arrays):
+        for index, (prefix, rest, minimum, maximum, unique, counters, label) in enumerate(builder.arrays[self._first_array :], self._first_array):
             if (rest == -1 or self._whole(rest)) and all(self._whole(value) for value in prefix):
                 continue
             items: list[Any] = []
