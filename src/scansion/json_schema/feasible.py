@@ -182,14 +182,18 @@ class Feasibility:
 
     def _correct_specs(self) -> None:
         builder = self._builder
-        for index, (order, properties, groups, minimum, maximum, condition, label) in enumerate(builder.objects[self._first_object :], self._first_object):
+        for index, (order, properties, groups, minimum, maximum, condition, label) in enumerate(
+            builder.objects[self._first_object :], self._first_object
+        ):
             if all(self._whole(value) for _, value, _ in properties) and all(self._whole(value) for _, value in groups):
                 continue
             kept = [(name, self._pruned(value), required) for name, value, required in properties]
             open_groups = [(language, self._pruned(value)) for language, value in groups]
             open_groups = [(language, value) for language, value in open_groups if value != -1]
             builder.replace_object(index, (order, kept, open_groups, minimum, maximum, condition, label))
-        for index, (prefix, rest, minimum, maximum, unique, counters, label) in enumerate(builder.arrays[self._first_array :], self._first_array):
+        for index, (prefix, rest, minimum, maximum, unique, counters, label) in enumerate(
+            builder.arrays[self._first_array :], self._first_array
+        ):
             if (rest == -1 or self._whole(rest)) and all(self._whole(value) for value in prefix):
                 continue
             items: list[Any] = []

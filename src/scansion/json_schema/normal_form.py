@@ -15,7 +15,6 @@ from typing import Any
 from scansion.errors import GrammarError, LimitError
 from scansion.json_schema import array_keywords, object_keywords, scalar_keywords, unevaluated
 from scansion.json_schema.documents import Documents, Site, escape
-from scansion.json_schema.formulas import has, negation
 from scansion.json_schema.json_values import kind_of
 from scansion.json_schema.keywords import (
     APPLY,
@@ -42,7 +41,7 @@ from scansion.json_schema.keywords import (
 from scansion.json_schema.one_of import exactly_one
 from scansion.json_schema.options import SchemaOptions
 from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING
-from scansion.json_schema.shape_algebra import conjoin, unite
+from scansion.json_schema.shape_algebra import conjoin, unite, with_key, without_key
 from scansion.json_schema.shapes import (
     ALL_LITERALS,
     ANY,
@@ -413,8 +412,8 @@ class Normaliser:
                     if isinstance(part, list):
                         continue  # a name list of draft 4 to 7: read with the object keywords
                     held = self.part(site, part, f"/{keyword}/{escape(name)}", tracking)
-                    present = conjoin(self, _with_key(name), held, site, keyword)
-                    shape = conjoin(self, shape, unite(_without_key(name), present), site, keyword)
+                    present = conjoin(self, with_key(name), held, site, keyword)
+                    shape = conjoin(self, shape, unite(without_key(name), present), site, keyword)
         return shape
 
     def _conditional(self, site: Site, tracking: bool) -> Shape:
@@ -504,15 +503,5 @@ class Normaliser:
                 for name, part in schema_map(site, schema, keyword).items():
                     if not isinstance(part, list):
                         failed = self.shape(self.negated(self.child(site, part, f"/{keyword}/{escape(name)}")))
-                        shape = unite(shape, conjoin(self, _with_key(name), failed, site, keyword))
+                        shape = unite(shape, conjoin(self, with_key(name), failed, site, keyword))
         return shape
-
-
-def _with_key(name: str) -> Shape:
-    """Objects that have a key."""
-    return Shape(objects=(ObjectAlternative(required=(name,)),))
-
-
-def _without_key(name: str) -> Shape:
-    """Objects that lack a key, and everything that is not an object."""
-    return Shape(ALL_LITERALS, ANY_NUMBER, ANY_STRING, (ObjectAlternative(condition=negation(has(name))),), (ANY_ARRAY,))

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from scansion.errors import LimitError
 from scansion.json_schema.documents import Site
-from scansion.json_schema.formulas import Formula, conjunction, disjunction, has
+from scansion.json_schema.formulas import Formula, conjunction, disjunction, has, negation
+from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING
 from scansion.json_schema.shapes import (
+    ALL_LITERALS,
     ANY,
     ANY_ARRAY,
     ANY_OBJECT,
@@ -21,7 +23,18 @@ from scansion.json_schema.shapes import (
 if TYPE_CHECKING:
     from scansion.json_schema.normal_form import Normaliser
 
-__all__ = ["MAX_ALTERNATIVES", "conjoin", "evaluates", "impossible_array", "impossible_object", "presence", "unite", "unite_objects"]
+__all__ = [
+    "MAX_ALTERNATIVES",
+    "conjoin",
+    "evaluates",
+    "impossible_array",
+    "impossible_object",
+    "presence",
+    "unite",
+    "unite_objects",
+    "with_key",
+    "without_key",
+]
 
 MAX_ALTERNATIVES = 1_000  # object (or array) alternatives of one value, after pruning
 MAX_PRODUCT = 20_000  # pairs looked at in one conjunction
@@ -179,6 +192,16 @@ def presence(alternative: ObjectAlternative, known: tuple[str, ...] = ()) -> For
     """The presence formula of an alternative; keys in ``known`` are taken to be there."""
     required = [has(name) for name in alternative.required if name not in known]
     return conjunction((*required, alternative.condition))
+
+
+def with_key(name: str) -> Shape:
+    """Objects that have a key."""
+    return Shape(objects=(ObjectAlternative(required=(name,)),))
+
+
+def without_key(name: str) -> Shape:
+    """Objects that lack a key, and everything that is not an object."""
+    return Shape(ALL_LITERALS, ANY_NUMBER, ANY_STRING, (ObjectAlternative(condition=negation(has(name))),), (ANY_ARRAY,))
 
 
 def _check_product(norm: Normaliser, product: int, what: str, site: Site, keyword: str) -> None:
