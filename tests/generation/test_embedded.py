@@ -125,6 +125,33 @@ def test_an_answer_can_be_left_in_the_middle() -> None:
     assert list(stream) == []
 
 
+def test_a_dropped_stream_gives_its_place_back() -> None:
+    with scansion.load_model(context_size=128, threads=1) as model:
+        for _ in range(2):
+            for _delta in scansion.generate(model, "Words.", stream=True, max_tokens=8):
+                break
+        assert scansion.generate(model, "Words.", max_tokens=2).content
+
+
+@pytest.mark.parametrize(
+    ("prompt", "settings", "words"),
+    [
+        (None, {}, "text or a list of messages"),
+        (b"a", {}, "text or a list of messages"),
+        ({"role": "user", "content": "a"}, {}, "text or a list of messages"),
+        (["a"], {}, "text or a list of messages"),
+        ("a", {"grammar": "x"}, "grammar must be a Grammar"),
+        ("a", {"options": 3}, "options must be GenerationOptions"),
+        ("a", {"stop": 3}, "stop must be a list"),
+        ("a", {"draft": 3}, "draft must be a list"),
+        ("a", {"prefill": 3}, "prefill must be a text"),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_refused(prompt: Any, settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(scansion.RequestError, match=words):
+        scansion.generate(embedded_model(), prompt, **settings)
+
+
 @dataclass
 class Town:
     name: str

@@ -187,6 +187,15 @@ def test_a_closed_model_says_so() -> None:
         sequence = model.open_sequence([5, 6])
     with pytest.raises(ModelError, match="has been closed"):
         model.forward([Feed(sequence, [5, 6], 1)])
+    message = {"role": "user", "content": "a"}
+    for use in (
+        lambda: model.tokenize(b"a"),
+        lambda: model.prompt_tokens("a"),
+        lambda: model.chat_prompt([message]),
+        lambda: model.vocabulary,
+    ):
+        with pytest.raises(ModelError, match="has been closed"):
+            use()
     model.close()
 
 

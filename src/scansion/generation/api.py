@@ -226,6 +226,8 @@ async def _adeltas(stream: AnswerStream) -> AsyncIterator[Delta]:
 
 
 def _options(options: GenerationOptions | None, settings: Mapping[str, Any]) -> GenerationOptions:
+    if not isinstance(options, GenerationOptions | None):
+        raise RequestError(f"options must be GenerationOptions, not {type(options).__name__}")
     base = options or GenerationOptions()
     own = {name: value for name, value in settings.items() if name in GenerationOptions.__dataclass_fields__}
     drawing = {name: value for name, value in settings.items() if name in Sampling.__dataclass_fields__}
@@ -243,14 +245,20 @@ def _prompt_text(model: LanguageModel, prompt: Prompt, raw: bool) -> str:
         return prompt if raw else model.chat_prompt([{"role": "user", "content": prompt}])
     if raw:
         raise RequestError("raw takes the prompt as one text, not as messages")
+    wrong = isinstance(prompt, bytes | Mapping) or not isinstance(prompt, Sequence)
+    if wrong or not all(isinstance(message, Mapping) for message in prompt):
+        raise RequestError('the prompt must be a text or a list of messages {"role": ..., "content": ...}')
     return model.chat_prompt(prompt)
 
 
 def _constraint(model: LanguageModel, grammar: Grammar | Constraint | None) -> Constraint | None:
     if grammar is None:
         return None
+    from scansion.grammar import Grammar
     from scansion.matching import Constraint
 
+    if not isinstance(grammar, Grammar | Constraint):
+        raise RequestError(f"grammar must be a Grammar (Grammar.from_json_schema(...)) or a Constraint, not {type(grammar).__name__}")
     if not isinstance(grammar, Constraint):
         compiled: Constraint = grammar.compile(model.vocabulary)
         return compiled

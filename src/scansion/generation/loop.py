@@ -47,7 +47,7 @@ class AnswerStream(Iterator[Delta]):
                 print(delta.content, end="", flush=True)
         print(stream.completion.stats.line())
 
-    Leaving the ``with`` block (or ``close``) frees the model's place at once.
+    Leaving the ``with`` block (or ``close``) frees the model's place at once; so does dropping the stream.
     """
 
     def __init__(self, model: LanguageModel, prompt: str, constraint: Constraint | None, options: GenerationOptions) -> None:
@@ -83,6 +83,11 @@ class AnswerStream(Iterator[Delta]):
         if not self._closed:
             self._closed = True
             self._run.close()
+
+    def __del__(self) -> None:
+        # A stream that was dropped before its end (``break`` out of the loop) gives the model's place back too.
+        if hasattr(self, "_closed"):
+            self.close()
 
     def __enter__(self) -> Self:
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from scansion.errors import RequestError
@@ -68,9 +68,19 @@ class GenerationOptions:
             _whole("logprobs", self.logprobs, 0, _MAX_LOGPROBS)
         if self.mode not in ("constrain", "assist"):
             raise RequestError(f"mode must be 'constrain' or 'assist', not {self.mode!r}")
-        if isinstance(self.draft, str) or not all(source in DRAFT_SOURCES for source in self.draft):
+        if not isinstance(self.prefill, str):
+            raise RequestError(f"prefill must be a text, not {self.prefill!r}")
+        if (
+            isinstance(self.draft, str)
+            or not isinstance(self.draft, Collection)
+            or not all(source in DRAFT_SOURCES for source in self.draft)
+        ):
             raise RequestError(f"draft must be a list of {' and '.join(map(repr, DRAFT_SOURCES))}, not {self.draft!r}")
-        if isinstance(self.stop, str) or not all(isinstance(text, str) and text for text in self.stop):
+        if (
+            isinstance(self.stop, str)
+            or not isinstance(self.stop, Collection)
+            or not all(isinstance(text, str) and text for text in self.stop)
+        ):
             raise RequestError(f"stop must be a list of texts that are not empty, not {self.stop!r}")
         if len(self.stop) > _MAX_STOPS or any(len(text) > _MAX_STOP_BYTES for text in self.stop):
             raise RequestError(f"stop may name at most {_MAX_STOPS} texts of at most {_MAX_STOP_BYTES} characters")

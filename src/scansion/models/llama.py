@@ -121,6 +121,7 @@ class LlamaModel:
     @cached_property
     def description(self) -> str:
         """Architecture, size and quantisation in llama.cpp's words (``llama 256M Q4_1``)."""
+        self._check_open()
         buffer = ctypes.create_string_buffer(256)
         self._api.llama_model_desc(self._model, buffer, len(buffer))
         return buffer.value.decode("utf-8", "replace")
@@ -135,10 +136,12 @@ class LlamaModel:
         """The model's token bytes."""
         from scansion.vocabulary import Vocabulary
 
+        self._check_open()
         return Vocabulary.from_llama(self._model)
 
     def metadata(self, key: str) -> str | None:
         """A value of the file's metadata (``general.name``) as text, or None."""
+        self._check_open()
         return metadata(self._api, self._model, key)
 
     # -- text --------------------------------------------------------------------------------------------------------
@@ -156,12 +159,14 @@ class LlamaModel:
         data = text.encode("utf-8", "surrogatepass")
         if len(data) > _MAX_PROMPT_BYTES:
             raise ContextError(f"the prompt has {len(data):,} bytes, more than the {_MAX_PROMPT_BYTES:,} any model here reads: shorten it")
+        self._check_open()
         begin = int(self._api.llama_vocab_bos(self._vocab))
         tokens = self._tokenize(data, add_special=True, special=True)
         # A chat template that writes the begin token itself would otherwise start with two.
         return tokens[1:] if len(tokens) > 1 and tokens[0] == tokens[1] == begin else tokens
 
     def _tokenize(self, text: bytes, *, add_special: bool, special: bool) -> list[int]:
+        self._check_open()
         room = len(text) + 8
         buffer = (ctypes.c_int32 * room)()
         count = self._api.llama_tokenize(self._vocab, text, len(text), buffer, room, add_special, special)
@@ -171,6 +176,7 @@ class LlamaModel:
 
     @cached_property
     def _template(self) -> ChatTemplate:
+        self._check_open()
         source = self._api.llama_model_chat_template(self._model, None)
         if not source:
             raise ModelError(f"{self.path.name} has no chat template: give the whole prompt as text (--raw)")
@@ -206,7 +212,9 @@ class LlamaModel:
         with self.lock:
             free = [slot for slot in self._slots if not slot.open]
             if not free:
-                raise ModelError(f"all {len(self._slots)} sequences of {self.name} are in use: load it with more (sequences=...)")
+                raise ModelError(
+                    f"all {len(self._slots)} sequences of {self.name} are in use: close a stream, or load it with more (sequences=...)"
+                )
             # Of places that share equally much, the one whose cache is least worth keeping.
             shared, slot = max(
                 ((_shared_length(slot.tokens, prompt), slot) for slot in free), key=lambda pair: (pair[0], -len(pair[1].tokens))
@@ -224,8 +232,7 @@ class LlamaModel:
             ModelError: llama.cpp failed; the sequences are as before.
         """
         with self.lock:
-            if self._context is None:
-                raise ModelError(f"{self.name} has been closed")
+            self._check_open()
             rows: list[Row] = []
             for place, feed in enumerate(feeds):
                 slot = feed.sequence
@@ -254,12 +261,18 @@ class LlamaModel:
     @cached_property
     def vocabulary_size(self) -> int:
         """Width of the logits."""
+        self._check_open()
         return int(self._api.llama_vocab_n_tokens(self._vocab))
 
     def _forget(self, number: int, start: int) -> bool:
         return self._context is None or bool(self._api.llama_memory_seq_rm(self._memory, number, start, -1))
 
     # -- lifetime ----------------------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        """Before a call that would read freed memory."""
+        if self._context is None:
+            raise ModelError(f"{self.name} has been closed: load it again")
 
     def close(self) -> None:
         """Free the model and its cache. Safe to call twice."""
@@ -270,7 +283,7 @@ class LlamaModel:
             if self._model is not None:
                 self.__dict__.pop("vocabulary", None)
                 self._api.llama_model_free(self._model)
-                self._model = None
+                self._model = self._vocab = None
 
     def __enter__(self) -> Self:
         return self
