@@ -9,6 +9,8 @@ namespace nb = nanobind;
 
 NB_MODULE(_kernel, m) {
     m.doc() = "The Scansion kernel: languages, matcher, masks. Typed and documented in _kernel.pyi.";
+    // Caches of grammars and vocabularies live until the interpreter ends, which nanobind would report on standard error as leaks.
+    nb::set_leak_warnings(false);
     nb::register_exception_translator([](const std::exception_ptr& p, void*) {
         try {
             std::rethrow_exception(p);
