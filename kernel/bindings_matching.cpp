@@ -144,7 +144,8 @@ class MaskRows {
   public:
     explicit MaskRows(nb::handle array, std::uint32_t words) {
         if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_WRITABLE | PyBUF_STRIDES | PyBUF_FORMAT)) throw nb::python_error();
-        bool ok = view_.itemsize == 4 && (view_.ndim == 1 || view_.ndim == 2) && view_.strides[view_.ndim - 1] == 4;
+        const char kind = view_.format && view_.format[0] && !view_.format[1] ? view_.format[0] : '?';  // native int32, signed or not
+        bool ok = view_.itemsize == 4 && (kind == 'i' || kind == 'I' || kind == 'l' || kind == 'L') && (view_.ndim == 1 || view_.ndim == 2) && view_.strides[view_.ndim - 1] == 4;
         if (ok && static_cast<std::size_t>(view_.shape[view_.ndim - 1]) != words) {
             long long given = view_.shape[view_.ndim - 1];
             PyBuffer_Release(&view_);
@@ -285,10 +286,15 @@ void bind_matching(nb::module_& m) {
             })
         .def("shortest_completion", [](Matcher& self, std::size_t limit) -> nb::object {
                 std::string out;
-                if (!self.shortest_completion(out, limit)) return nb::none();
+                bool found;
+                {
+                    nb::gil_scoped_release release;
+                    found = self.shortest_completion(out, limit);
+                }
+                if (!found) return nb::none();
                 return nb::bytes(out.data(), out.size());
             }, nb::arg("limit") = 1 << 20)
-        .def("shortest_cost", &Matcher::shortest_cost)
+        .def("shortest_cost", &Matcher::shortest_cost, nb::call_guard<nb::gil_scoped_release>())
         .def("next_bytes", [](Matcher& self) { std::string s = self.next_bytes(); return nb::bytes(s.data(), s.size()); })
         .def("expected", [](Matcher& self) {
                 std::vector<std::tuple<std::uint32_t, std::int64_t, std::uint32_t>> out;

@@ -165,7 +165,16 @@ std::uint64_t Completion::array_rest(FrameId id, bool after_item) {
     for (; k < items && at + k < spec.prefix.size(); ++k) cost = add(cost, value_cost(spec.prefix[at + k]));
     if (k < items) {
         std::uint64_t each = value_cost(spec.rest);
-        cost = each == impossible ? impossible : add(cost, each * (items - k));
+        std::uint64_t rest = each == impossible ? impossible : each * (items - k);
+        // Where counters are short, so many items at least must match an alternative that raises them.
+        for (std::uint32_t c = 0; c < spec.counters.size(); ++c) {
+            const std::uint32_t wanted = std::min(frames.counter_missing(id, c), items - k);
+            std::uint64_t raising = impossible;
+            for (const Alternative& a : spec.rest)
+                if (std::find(a.events.begin(), a.events.end(), c) != a.events.end()) raising = std::min(raising, rule_cost_[a.rule]);
+            if (wanted && raising != impossible && each != impossible) rest = std::max(rest, raising * wanted + each * (items - k - wanted));
+        }
+        cost = add(cost, rest);
     }
     return add(cost, (after_item ? items : items - 1) * comma, lexemes_.min_bytes(p.punctuation.array_close));
 }
@@ -295,6 +304,7 @@ bool Completion::descend(StateId start, std::string& out, std::size_t limit) {
         StateId state;
     };
     std::unordered_set<StateId> seen{start};
+    bool tracked = engine_.tracked(start);
     std::vector<Level> path;
     std::string bytes;
     auto open = [&](StateId s) {
@@ -322,7 +332,8 @@ bool Completion::descend(StateId start, std::string& out, std::size_t limit) {
         path.back().ways.pop_back();
         const StateId to = engine_.step(path.back().state, byte);
         if (!seen.insert(to).second) continue;
-        if (seen.size() > search_limit) return false;
+        tracked |= engine_.tracked(to);
+        if (seen.size() > (tracked ? search_limit / 20 : search_limit)) return false;
         bytes.push_back(static_cast<char>(byte));
         open(to);
     }
@@ -343,14 +354,16 @@ bool Completion::best_first(StateId start, std::string& out, std::size_t limit) 
     std::vector<Entry> entries{{start, 0, 0, 0}};
     std::priority_queue<Open> open;
     std::unordered_map<StateId, std::uint32_t> reached{{start, 0}};
+    bool tracked = engine_.tracked(start);
     std::uint64_t first = estimate(start);
     if (first == impossible) return false;
     open.push({first, 0});
     while (!open.empty()) {
         Open top = open.top();
         open.pop();
-        if (top.total > limit || entries.size() > exact_limit) return false;
+        if (top.total > limit || entries.size() > (tracked ? exact_limit / 10 : exact_limit)) return false;
         Entry e = entries[top.entry];
+        tracked |= engine_.tracked(e.state);  // states that remember texts are many and dear
         if (engine_.accepting(e.state)) {
             std::string bytes;
             for (std::uint32_t i = top.entry; i != 0; i = entries[i].parent) bytes.push_back(static_cast<char>(entries[i].byte));

@@ -28,7 +28,7 @@ Engine::Engine(std::shared_ptr<const Program> program)
 std::size_t Engine::bytes() const {
     return states_.size() * sizeof(State) + threads_.capacity() * sizeof(Thread) + targets_.capacity() * 4 + stacks_.size() * sizeof(Stack) + stack_bytes_ +
            state_table_.bytes() + stack_table_.bytes() + tracked_steps_.bytes() + after_keys_.bytes() + after_texts_.bytes() + texts_.bytes() +
-           conditions_.bytes() + objects_.bytes() + arrays_.bytes();
+           conditions_.bytes() + objects_.bytes() + arrays_.bytes() + values_.bytes();
 }
 
 // ---- interning -------------------------------------------------------------------------------------------------

@@ -257,7 +257,8 @@ class Engine {
     FlatMap tracked_steps_;  // state << 8 | byte
     FlatMap after_keys_;     // stack << 32 | key id
     FlatMap after_texts_;    // stack << 32 | text trie node + 1
-    FlatMap many_words_;     // key languages with too many words to list
+    FlatMap many_words_;     // languages with too many words to list
+    FlatMap many_numbers_;   // number languages: 1 where they have too many values
     std::vector<StateId> folded_;                               // by state
     StateId start_ = dead_state;
     std::size_t stack_bytes_ = 0;

@@ -343,6 +343,12 @@ std::uint32_t ArrayFrames::items_needed(FrameId id) const {
     return need;
 }
 
+std::uint32_t ArrayFrames::counter_missing(FrameId id, std::uint32_t counter) const {
+    const auto& have = counters_[frames_[id].counters];
+    const std::uint32_t low = program_.arrays[frames_[id].spec].counters[counter].first, count = counter < have.size() ? have[counter] : 0;
+    return low > count ? low - count : 0;
+}
+
 bool ArrayFrames::may_close(FrameId id) const { return items_needed(id) == 0; }
 
 FrameId ArrayFrames::with_start(FrameId id, std::uint32_t text) {

@@ -107,6 +107,7 @@ class ArrayFrames {
     bool may_continue(FrameId f);
     FrameId fold(FrameId f, std::uint32_t longest);
     std::uint32_t items_needed(FrameId f) const;
+    std::uint32_t counter_missing(FrameId f, std::uint32_t counter) const;  // items that must still raise it
     std::size_t bytes() const { return frames_.size() * sizeof(ArrayFrame) * 2 + counters_.size() * 48 + seen_.size() * 8 + seen_table_.bytes(); }
 
   private:

@@ -176,11 +176,21 @@ bool Engine::many_endings(LexId lex) {
     const bool text = key.mode == LexMode::text;
     if (!text && key.mode != LexMode::body && key.mode != LexMode::quote) return false;
     if (text && !(lexemes_.row(lex).live[0] >> '1' & 1)) return false;  // not a number: marks and white space make no new values
-    if (key.lang == Languages::anything || many_words_.find(key.lang) != FlatMap::none) return true;
+    if (!text) {
+        if (key.lang == Languages::anything || many_words_.find(key.lang) != FlatMap::none) return true;
+        std::lock_guard lock(Languages::instance().mutex);
+        if (Languages::instance().count(key.lang, 257) <= 256) return false;
+        many_words_.insert(key.lang, 1);
+        return true;
+    }
+    // One number has endless spellings: those that do not end in a zero are told apart by their values.
+    if (std::uint32_t known = many_numbers_.find(key.lang); known != FlatMap::none) return known;
     std::lock_guard lock(Languages::instance().mutex);
-    if (Languages::instance().count(key.lang, 257) <= 256) return false;
-    many_words_.insert(key.lang, 1);
-    return true;
+    Languages& languages = Languages::instance();
+    const LangId ends_in_zero = languages.concat(Languages::anything, languages.literal({'0'}));
+    const bool many = languages.count(languages.intersection({key.lang, languages.complement(ends_in_zero)}), 257) > 256;
+    many_numbers_.insert(key.lang, many);
+    return many;
 }
 
 // Only where values have been read may a text run into a dead end, and then only where few texts are left to it.
@@ -214,7 +224,7 @@ bool Engine::needs_escape(StateId id) {
 // Breadth first from a state with few texts left: true where one gets past the items already read, or the search is not exhausted. Other
 // spellings of the same value, by white space or escapes, lead nowhere else and are left out.
 bool Engine::explore(StateId start) {
-    constexpr std::size_t most = 1024;
+    constexpr std::size_t most = 400;
     std::vector<StateId> order{start};
     for (std::size_t i = 0; i < order.size(); ++i) {
         if (i > 0 && surely_live(order[i])) return true;
