@@ -70,9 +70,20 @@ nb::object text_object(const std::vector<CodePoint>& text) {
     return nb::steal(str);
 }
 
-nb::list language_structure(LangId root) {
+namespace {
+// One entry of a language's structure, in plain values: Python must not run while the languages are locked, or two threads that want the
+// interpreter and the lock wait for each other.
+struct Entry {
+    LangOp op = LangOp::nothing;
+    std::vector<std::size_t> parts;
+    RangeSet ranges;
+    Automaton automaton;
+    std::uint32_t first = 0, second = 0;
+};
+
+std::vector<Entry> entries_of(LangId root) {
     Lock lock(all().mutex);
-    nb::list out;
+    std::vector<Entry> out;
     std::unordered_map<LangId, std::size_t> place;
     std::vector<LangId> stack{root};
     while (!stack.empty()) {
@@ -86,42 +97,76 @@ nb::list language_structure(LangId root) {
             if (!place.count(c)) stack.push_back(c), ready = false;
         if (!ready) continue;
         stack.pop_back();
-        int op = static_cast<int>(all().op(id));
-        nb::list parts;
-        for (LangId c : all().children(id)) parts.append(place[c]);
-        switch (all().op(id)) {
-            case LangOp::char_class: {
-                nb::list ranges;
-                for (const Range& r : all().class_ranges(id)) ranges.append(nb::make_tuple(r.first, r.last));
-                out.append(nb::make_tuple(op, ranges));
-                break;
-            }
-            case LangOp::repeat:
-                out.append(nb::make_tuple(op, parts, all().field_b(id), all().field_c(id)));
-                break;
-            case LangOp::automaton: {
-                const Automaton& a = all().automaton_of(id);
-                nb::list rows, accepting;
-                for (std::size_t s = 0; s < a.edges.size(); ++s) {
-                    nb::list row;
-                    for (const auto& e : a.edges[s]) row.append(nb::make_tuple(e.first, e.last, e.target));
-                    rows.append(row);
-                    accepting.append(bool(a.accepting[s]));
-                }
-                out.append(nb::make_tuple(op, rows, accepting, all().field_b(id)));
-                break;
-            }
-            default:
-                out.append(nb::make_tuple(op, parts));
+        Entry e;
+        e.op = all().op(id);
+        for (LangId c : all().children(id)) e.parts.push_back(place[c]);
+        if (e.op == LangOp::char_class) e.ranges = all().class_ranges(id);
+        if (e.op == LangOp::repeat) e.first = all().field_b(id), e.second = all().field_c(id);
+        if (e.op == LangOp::automaton) e.automaton = all().automaton_of(id), e.first = all().field_b(id);
+        place[id] = out.size();
+        out.push_back(std::move(e));
+    }
+    return out;
+}
+
+LangId build(std::vector<Entry> entries) {
+    Lock lock(all().mutex);
+    std::vector<LangId> built;
+    for (Entry& e : entries) {
+        std::vector<LangId> parts;
+        for (std::size_t p : e.parts) {
+            if (p >= built.size()) throw Malformed("a language's structure names a later entry");
+            parts.push_back(built[p]);
         }
-        place[id] = nb::len(out) - 1;
+        if ((e.op == LangOp::complement || e.op == LangOp::repeat) && parts.size() != 1) throw Malformed("a language's structure has a malformed entry");
+        switch (e.op) {
+            case LangOp::nothing: built.push_back(Languages::nothing); break;
+            case LangOp::empty: built.push_back(Languages::empty); break;
+            case LangOp::char_class: built.push_back(all().char_class(std::move(e.ranges))); break;
+            case LangOp::concat: built.push_back(all().concat(parts)); break;
+            case LangOp::union_: built.push_back(all().union_(std::move(parts))); break;
+            case LangOp::intersection: built.push_back(all().intersection(std::move(parts))); break;
+            case LangOp::complement: built.push_back(all().complement(parts[0])); break;
+            case LangOp::repeat: built.push_back(all().repeat(parts[0], e.first, e.second)); break;
+            case LangOp::automaton: built.push_back(all().automaton(std::move(e.automaton), e.first)); break;
+            default: throw Malformed("unknown language operation");
+        }
+    }
+    if (built.empty()) throw Malformed("an empty language structure");
+    return built.back();
+}
+}  // namespace
+
+nb::list language_structure(LangId root) {
+    nb::list out;
+    for (const Entry& e : entries_of(root)) {
+        const int op = static_cast<int>(e.op);
+        nb::list parts;
+        for (std::size_t p : e.parts) parts.append(p);
+        if (e.op == LangOp::char_class) {
+            nb::list ranges;
+            for (const Range& r : e.ranges) ranges.append(nb::make_tuple(r.first, r.last));
+            out.append(nb::make_tuple(op, ranges));
+        } else if (e.op == LangOp::repeat) {
+            out.append(nb::make_tuple(op, parts, e.first, e.second));
+        } else if (e.op == LangOp::automaton) {
+            nb::list rows, accepting;
+            for (std::size_t s = 0; s < e.automaton.edges.size(); ++s) {
+                nb::list row;
+                for (const auto& edge : e.automaton.edges[s]) row.append(nb::make_tuple(edge.first, edge.last, edge.target));
+                rows.append(row);
+                accepting.append(bool(e.automaton.accepting[s]));
+            }
+            out.append(nb::make_tuple(op, rows, accepting, e.first));
+        } else {
+            out.append(nb::make_tuple(op, parts));
+        }
     }
     return out;
 }
 
 LangId language_from_structure(nb::sequence entries) {
-    Lock lock(all().mutex);
-    std::vector<LangId> built;
+    std::vector<Entry> parsed;
     for (nb::handle item : entries) {
         if (!nb::isinstance<nb::tuple>(item) || nb::len(item) < 2) throw Malformed("a language's structure has a malformed entry");
         nb::tuple t = nb::borrow<nb::tuple>(item);
@@ -129,31 +174,20 @@ LangId language_from_structure(nb::sequence entries) {
             if (i >= nb::len(t)) throw Malformed("a language's structure has a malformed entry");
             return nb::object(t[i]);
         };
-        auto part = [&](std::size_t i) { return built.at(nb::cast<std::size_t>(nb::cast<nb::list>(t[1])[i])); };
-        auto parts = [&] {
-            std::vector<LangId> out;
-            for (nb::handle p : nb::cast<nb::list>(t[1])) out.push_back(built.at(nb::cast<std::size_t>(p)));
-            return out;
-        };
-        switch (static_cast<LangOp>(nb::cast<int>(t[0]))) {
-            case LangOp::nothing: built.push_back(Languages::nothing); break;
-            case LangOp::empty: built.push_back(Languages::empty); break;
-            case LangOp::char_class: built.push_back(all().char_class(range_set(nb::cast<nb::sequence>(t[1])))); break;
-            case LangOp::concat: built.push_back(all().concat(parts())); break;
-            case LangOp::union_: built.push_back(all().union_(parts())); break;
-            case LangOp::intersection: built.push_back(all().intersection(parts())); break;
-            case LangOp::complement: built.push_back(all().complement(part(0))); break;
-            case LangOp::repeat:
-                built.push_back(all().repeat(part(0), nb::cast<std::uint32_t>(field(2)), nb::cast<std::uint32_t>(field(3))));
-                break;
-            case LangOp::automaton:
-                built.push_back(all().automaton(automaton_data(nb::cast<nb::sequence>(t[1]), nb::cast<nb::sequence>(field(2))), nb::cast<std::uint32_t>(field(3))));
-                break;
-            default: throw Malformed("unknown language operation");
+        Entry e;
+        e.op = static_cast<LangOp>(nb::cast<int>(t[0]));
+        if (e.op == LangOp::char_class) {
+            e.ranges = range_set(nb::cast<nb::sequence>(t[1]));
+        } else if (e.op == LangOp::automaton) {
+            e.automaton = automaton_data(nb::cast<nb::sequence>(t[1]), nb::cast<nb::sequence>(field(2)));
+            e.first = nb::cast<std::uint32_t>(field(3));
+        } else {
+            for (nb::handle p : nb::cast<nb::sequence>(t[1])) e.parts.push_back(nb::cast<std::size_t>(p));
+            if (e.op == LangOp::repeat) e.first = nb::cast<std::uint32_t>(field(2)), e.second = nb::cast<std::uint32_t>(field(3));
         }
+        parsed.push_back(std::move(e));
     }
-    if (built.empty()) throw Malformed("an empty language structure");
-    return built.back();
+    return build(std::move(parsed));
 }
 
 void bind_language(nb::module_& m) {
@@ -162,8 +196,8 @@ void bind_language(nb::module_& m) {
         .def_static("nothing", [] { return H{Languages::nothing}; })
         .def_static("empty", [] { return H{Languages::empty}; })
         .def_static("anything", [] { return H{Languages::anything}; })
-        .def_static("char_class", [](nb::sequence ranges) { Lock l(all().mutex); return H{all().char_class(range_set(ranges))}; }, nb::arg("ranges"))
-        .def_static("literal", [](nb::handle text) { Lock l(all().mutex); return H{all().literal(code_points(text))}; }, nb::arg("text"))
+        .def_static("char_class", [](nb::sequence ranges) { RangeSet set = range_set(ranges); Lock l(all().mutex); return H{all().char_class(std::move(set))}; }, nb::arg("ranges"))
+        .def_static("literal", [](nb::handle text) { auto points = code_points(text); Lock l(all().mutex); return H{all().literal(points)}; }, nb::arg("text"))
         .def_static("literals", [](nb::sequence texts) {
                 std::vector<std::vector<CodePoint>> all_texts;
                 for (nb::handle t : texts) all_texts.push_back(code_points(t));
@@ -185,15 +219,19 @@ void bind_language(nb::module_& m) {
                 return H{all().repeat(h.id, low, high ? *high : unbounded)};
             }, nb::arg("low"), nb::arg("high").none() = nb::none())
         .def("derivative", [](H h, nb::handle text) {
+                auto points = code_points(text);
                 Lock l(all().mutex);
                 LangId id = h.id;
-                for (CodePoint c : code_points(text)) id = all().derivative(id, c);
+                for (CodePoint c : points) id = all().derivative(id, c);
                 return H{id};
             }, nb::arg("text"))
         .def("transitions", [](H h) {
-                Lock l(all().mutex);
+                DerivativeTable table;
+                {
+                    Lock l(all().mutex);
+                    table = all().derivatives(h.id);
+                }
                 nb::list out;
-                const DerivativeTable& table = all().derivatives(h.id);
                 for (std::size_t i = 0; i < table.targets.size(); ++i) {
                     if (table.targets[i] == Languages::nothing) continue;
                     CodePoint last = i + 1 < table.starts.size() ? table.starts[i + 1] - 1 : max_code_point;
@@ -204,7 +242,7 @@ void bind_language(nb::module_& m) {
         .def_prop_ro("id", [](H h) { return h.id; })
         .def_prop_ro("nullable", [](H h) { Lock l(all().mutex); return all().nullable(h.id); })
         .def_prop_ro("is_nothing", [](H h) { Lock l(all().mutex); return all().is_nothing(h.id); })
-        .def("matches", [](H h, nb::handle text) { Lock l(all().mutex); return all().matches(h.id, code_points(text)); }, nb::arg("text"))
+        .def("matches", [](H h, nb::handle text) { auto points = code_points(text); Lock l(all().mutex); return all().matches(h.id, points); }, nb::arg("text"))
         .def("is_subset_of", [](H h, H o) { Lock l(all().mutex); return all().is_nothing(all().intersection({h.id, all().complement(o.id)})); }, nb::arg("other"))
         .def("is_disjoint_from", [](H h, H o) { Lock l(all().mutex); return all().is_nothing(all().intersection({h.id, o.id})); }, nb::arg("other"))
         .def("equivalent", [](H h, H o) {
@@ -212,14 +250,12 @@ void bind_language(nb::module_& m) {
                 return h.id == o.id || (all().is_nothing(all().intersection({h.id, all().complement(o.id)})) && all().is_nothing(all().intersection({o.id, all().complement(h.id)})));
             }, nb::arg("other"))
         .def("shortest", [](H h) -> nb::object {
-                Lock l(all().mutex);
-                auto text = all().shortest(h.id);
+                auto text = [&] { Lock l(all().mutex); return all().shortest(h.id); }();
                 return text ? text_object(*text) : nb::none();
             })
         .def("count", [](H h, std::uint64_t limit) { Lock l(all().mutex); return all().count(h.id, limit); }, nb::arg("limit"))
         .def("words", [](H h, std::size_t limit) -> nb::object {
-                Lock l(all().mutex);
-                auto words = all().words(h.id, limit);
+                auto words = [&] { Lock l(all().mutex); return all().words(h.id, limit); }();
                 if (!words) return nb::none();
                 nb::list out;
                 for (const auto& w : *words) out.append(text_object(w));

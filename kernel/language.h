@@ -67,7 +67,7 @@ struct LengthSet {
 class Languages {
   public:
     static Languages& instance();
-    std::recursive_mutex mutex;  // taken by every public member below
+    std::recursive_mutex mutex;  // taken by the callers of the members below; no Python runs under it
 
     static constexpr LangId nothing = 0, empty = 1, anything = 2, any_char = 3;
 
