@@ -149,3 +149,13 @@ def test_limits_that_cannot_be_used_are_named() -> None:
         number_language(minimum=Fraction(1, 3))
     with pytest.raises(LimitError, match="digits"):
         number_language(maximum=10 ** (MAX_BOUND_DIGITS + 1))
+
+
+def test_multiples_too_intricate_together_are_refused_by_pointer() -> None:
+    from scansion import Grammar
+
+    multiples = [{"multipleOf": m} for m in (997, 991, 983)]
+    with pytest.raises(UnsupportedError) as caught:
+        Grammar.from_json_schema({"properties": {"n": {"type": "number", "minimum": 3, "allOf": multiples}}})
+    assert caught.value.construct == "multipleOf"
+    assert caught.value.pointer == "/properties/n"

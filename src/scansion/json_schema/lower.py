@@ -11,7 +11,7 @@ import json
 from functools import partial
 
 from scansion._kernel import ARRAY, JSON_STRING, LEX, OBJECT, TEXT, Language
-from scansion.errors import LimitError
+from scansion.errors import LimitError, UnsupportedError
 from scansion.json_schema.feasible import Feasibility
 from scansion.json_schema.keywords import NUMBER, STRING, VALUES
 from scansion.json_schema.lower_arrays import array_spec
@@ -81,11 +81,11 @@ class Lowering:
 
     def pointer(self, rule: int) -> str:
         """The pointer of the schema a rule was written for (of the last one, where several are conjoined)."""
-        for expr, number in self.rules.items():
-            if number == rule and expr:
-                pointer: str = self.norm.documents.sites[expr[-1] >> 1].pointer
-                return pointer
-        return ""
+        return next((self._site(expr) for expr, number in self.rules.items() if number == rule and expr), "")
+
+    def _site(self, expr: Expr) -> str:
+        pointer: str = self.norm.documents.sites[expr[-1] >> 1].pointer if expr else ""
+        return pointer
 
     def _write(self, rule: int, expr: Expr, shape: Shape) -> None:
         builder = self.builder
@@ -100,7 +100,7 @@ class Lowering:
             if label >= 0 and site.bits & (NUMBER | STRING | VALUES) and len(expr) == 1 and not expr[0] & 1:
                 # One schema says it: strings and numbers are labelled with the constraint in words.
                 worded = builder.later_label(partial(describe, site.pointer, site.schema))
-            if self._scalars(shape, nodes, worded):
+            if self._decidable_scalars(expr, shape, nodes, worded):
                 self.feasibility.certain(rule)
         order: dict[str, int] | None = None
         for alternative in shape.objects:
@@ -118,6 +118,22 @@ class Lowering:
             nodes.append(node)
             self.feasibility.add(rule, node, certain)
         builder.rules[rule] = nodes[0] if len(nodes) == 1 else builder.alt(nodes, label)
+
+    def _decidable_scalars(self, expr: Expr, shape: Shape, nodes: list[int], label: int) -> bool:
+        """``_scalars``, refused by pointer and keyword where the kernel cannot tell within its bounds whether anything is left."""
+        try:
+            return self._scalars(shape, nodes, label)
+        except LimitError as error:
+            if error.limit != "language_states":
+                raise
+            numbers = shape.numbers is not None and shape.numbers.language is not None
+            keyword = "multipleOf" if numbers else "pattern"
+            raise UnsupportedError(
+                f"what {keyword} and the keywords beside it leave together takes more than {error.allowed:,} states to work out",
+                pointer=self._site(expr),
+                construct=keyword,
+                hint="simplify one of them, or leave it to the lenient option",
+            ) from None
 
     def _scalars(self, shape: Shape, nodes: list[int], label: int) -> bool:
         """Append the lexemes of the scalar part; whether there are any."""
