@@ -44,10 +44,4 @@ const ByteMap* ByteMaps::join(const ByteMap* a, const ByteMap* b) {
     return joins_[key] = intern(cls, count);
 }
 
-const ByteMap* ByteMaps::identity() {
-    std::array<std::uint8_t, 256> cls;
-    for (std::size_t i = 0; i < 256; ++i) cls[i] = static_cast<std::uint8_t>(i);
-    return intern(cls, 256);
-}
-
 }  // namespace scansion

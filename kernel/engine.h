@@ -162,7 +162,6 @@ class Engine {
     }
     bool tracked(StateId s) const { return states_[s].tracked; }
     const std::vector<Item>& items(StackId s) const { return stacks_[s].items; }
-    std::size_t stack_depth(StackId s) const { return stacks_[s].depth; }
 
     const Program& program() const { return *program_; }
     const TextTrie& texts() const { return texts_; }

@@ -10,7 +10,7 @@ namespace scansion {
 ObjectFrames::ObjectFrames(const Program& program, Conditions& conditions, const TextTrie& texts)
     : program_(program), conditions_(conditions), texts_(texts) {
     seen_.emplace_back();
-    used_.push_back({0, TextTrie::none, 0});
+    used_.push_back({0, TextTrie::none});
 }
 
 FrameId ObjectFrames::intern(const ObjectFrame& f) {
@@ -201,7 +201,7 @@ FrameId ObjectFrames::with_group(FrameId id, std::uint32_t group, std::uint32_t 
     if (!o.any_order) f.position = n;
     if (text != unknown_text) {
         auto [it, fresh] = used_table_.try_emplace((std::uint64_t{f.used} << 32) | text, static_cast<std::uint32_t>(used_.size()));
-        if (fresh) used_.push_back({f.used, text, used_[f.used].count + 1});
+        if (fresh) used_.push_back({f.used, text});
         f.used = it->second;
     }
     return can_finish(f) ? intern(f) : no_frame;

@@ -49,7 +49,6 @@ class ObjectFrames {
     void for_each_used(FrameId f, Visit visit) const {
         for (std::uint32_t u = frames_[f].used; u; u = used_[u].parent) visit(used_[u].text);
     }
-    std::size_t used_count(FrameId f) const { return used_[frames_[f].used].count; }
     // Fewest further keys before the object may close; properties that must still come are listed.
     std::uint32_t keys_needed(FrameId f, std::vector<std::uint32_t>& required);
     std::size_t bytes() const { return frames_.size() * sizeof(ObjectFrame) * 2 + used_.size() * 24 + seen_bytes_; }
@@ -66,7 +65,7 @@ class ObjectFrames {
     void count_one(ObjectFrame& frame) const;
 
     struct Used {
-        std::uint32_t parent, text, count;
+        std::uint32_t parent, text;
     };
     const Program& program_;
     Conditions& conditions_;

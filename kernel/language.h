@@ -110,7 +110,6 @@ class Languages {
     LangOp op(LangId a) const { return nodes_[a].op; }
     const RangeSet& class_ranges(LangId a) const { return classes_[nodes_[a].a]; }
     const Automaton& automaton_of(LangId a) const { return automata_[nodes_[a].a]; }
-    std::uint32_t field_a(LangId a) const { return nodes_[a].a; }
     std::uint32_t field_b(LangId a) const { return nodes_[a].b; }
     std::uint32_t field_c(LangId a) const { return nodes_[a].c; }
     std::vector<LangId> children(LangId a) const;

@@ -3,9 +3,7 @@
 #include "trie.h"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
-#include <deque>
 #include <queue>
 
 namespace scansion {

@@ -33,7 +33,6 @@ class ByteMaps {
   public:
     const ByteMap* intern(const std::array<std::uint8_t, 256>& cls, std::uint16_t count);
     const ByteMap* join(const ByteMap* a, const ByteMap* b);  // the coarsest common refinement
-    const ByteMap* identity();
 
   private:
     std::vector<std::unique_ptr<ByteMap>> maps_;
@@ -108,7 +107,6 @@ class Lexemes {
     }
     LexId step(LexId id, std::uint8_t byte) { return row(id).step(byte); }
     bool accepting(LexId id) const { return states_[id].accepting; }
-    bool final(LexId id) { return row(id).live_bytes == 0; }
     // Worth a slice of the vocabulary; states inside key sets belong to one object and are walked.
     bool dense(LexId id) {
         LexMode mode = states_[id].key.mode;

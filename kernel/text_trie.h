@@ -30,7 +30,6 @@ class TextTrie {
         for (char c : bytes) node = insert(node, static_cast<std::uint8_t>(c));
         return node;
     }
-    bool is_leaf(std::uint32_t node) const { return nodes_[node].children == 0; }
     std::string text(std::uint32_t node) const {
         std::string out;
         for (; node != root; node = nodes_[node].parent) out.push_back(static_cast<char>(nodes_[node].byte));

@@ -18,7 +18,6 @@ struct Trie {
     std::vector<TrieNode> nodes;  // nodes[0] is the root; one sentinel at the end
     std::vector<std::uint32_t> tokens;
     std::uint32_t size() const { return static_cast<std::uint32_t>(nodes.size() - 1); }
-    std::uint32_t subtree_tokens(std::uint32_t n) const { return nodes[nodes[n].end].first_token - nodes[n].first_token; }
 };
 
 // Which kinds of bytes occur below a node: one bit for each kind, so that a subtree whose every byte loops in a lexeme state is taken whole.

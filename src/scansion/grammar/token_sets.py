@@ -55,22 +55,7 @@ def bind_tokens(program: ProgramData, vocabulary: Vocabulary, *, never: Sequence
     """
     if not needs_binding(program) and not never:
         return program
-    sets = [_bound(program, ranges, vocabulary, never) for ranges in program.token_sets]
-    return ProgramData(
-        nodes=program.nodes,
-        targets=program.targets,
-        rules=program.rules,
-        lexemes=program.lexemes,
-        objects=program.objects,
-        arrays=program.arrays,
-        conditions=program.conditions,
-        token_sets=sets,
-        punctuation=program.punctuation,
-        start=program.start,
-        canonical_keys=program.canonical_keys,
-        node_labels=program.node_labels,
-        labels=program.labels,
-    )
+    return program.with_token_sets([_bound(program, ranges, vocabulary, never) for ranges in program.token_sets])
 
 
 def _bound(program: ProgramData, ranges: Sequence[tuple[int, int]], vocabulary: Vocabulary, never: Sequence[int]) -> list[tuple[int, int]]:

@@ -111,6 +111,11 @@ class ProgramData:
             self.node_labels,
         )
 
+    def with_token_sets(self, token_sets: list[list[tuple[int, int]]]) -> ProgramData:
+        """The same program over other token sets."""
+        fields = {name: getattr(self, name) for name in _FIELDS} | {"token_sets": token_sets}
+        return ProgramData(**fields, labels=self.labels)
+
     def kernel(self) -> Program:
         """The program loaded into the kernel; built once and kept."""
         program = self._kernel

@@ -6,6 +6,7 @@ White space is bounded everywhere, so it cannot eat the budget.
 
 from __future__ import annotations
 
+from scansion.server.json_end import JsonEnd
 from scansion.server.recipes import Recipe
 
 __all__ = ["JSON_MODE_GBNF", "ValueText", "is_json_mode"]
@@ -32,38 +33,21 @@ class ValueText:
     """Takes the text of an answer in JSON mode and gives out the value alone, each character once."""
 
     def __init__(self) -> None:
-        self._depth = 0
-        self._in_string = False
-        self._escaped = False
+        self._end = JsonEnd()
         self.begun = False
         """The first character of the value has come."""
         self.done = False
 
     def feed(self, text: str) -> str:
         """The part of the value in the next piece of text."""
+        if self.done:
+            return ""
         start = 0
-        for index, character in enumerate(text):
-            if self.done:
+        if not self.begun:
+            start = text.find("{")
+            if start < 0:
                 return ""
-            if not self.begun:
-                if character != "{":
-                    start = index + 1
-                    continue
-                self.begun = True
-            if self._in_string:
-                if self._escaped:
-                    self._escaped = False
-                elif character == "\\":
-                    self._escaped = True
-                elif character == '"':
-                    self._in_string = False
-            elif character == '"':
-                self._in_string = True
-            elif character in "{[":
-                self._depth += 1
-            elif character in "}]":
-                self._depth -= 1
-                if not self._depth:
-                    self.done = True
-                    return text[start : index + 1]
-        return text[start:]
+            self.begun = True
+        end = self._end.feed(text[start:])
+        self.done = end is not None
+        return text[start:] if end is None else text[start : start + end]

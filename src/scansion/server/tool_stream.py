@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scansion.server.json_end import JsonEnd
 from scansion.server.recipes import TOOL_CLOSE, TOOL_OPEN
 
 __all__ = ["CallArguments", "CallStart", "TextPart", "ToolStream", "read_calls"]
@@ -46,7 +47,7 @@ class ToolStream:
     def __init__(self) -> None:
         self._held = ""
         self._read = self._read_text
-        self._value = _JsonEnd()
+        self._value = JsonEnd()
         self.calls = 0
         self.open = False
         """A call has begun and not ended."""
@@ -92,7 +93,7 @@ class ToolStream:
             return
         self._held = self._held[match.end() :]
         yield CallStart(self.calls, f"call_{secrets.token_hex(12)}", json.loads(match.group(1)))
-        self._value = _JsonEnd()
+        self._value = JsonEnd()
         self._read = self._read_arguments
 
     def _read_arguments(self) -> Iterator[TextPart | CallStart | CallArguments]:
@@ -132,34 +133,3 @@ def read_calls(text: str) -> tuple[list[tuple[str, str]], str]:
         else:
             arguments[event.number] += event.text
     return list(zip(names, arguments, strict=True)), "".join(outside)
-
-
-class _JsonEnd:
-    """Finds the end of a JSON object or array in a text that comes in pieces."""
-
-    def __init__(self) -> None:
-        self.begun = False
-        self._depth = 0
-        self._in_string = False
-        self._escaped = False
-
-    def feed(self, text: str) -> int | None:
-        """Offset in ``text`` just after the value, or None where it goes on."""
-        self.begun |= bool(text)
-        for index, character in enumerate(text):
-            if self._in_string:
-                if self._escaped:
-                    self._escaped = False
-                elif character == "\\":
-                    self._escaped = True
-                elif character == '"':
-                    self._in_string = False
-            elif character == '"':
-                self._in_string = True
-            elif character in "{[":
-                self._depth += 1
-            elif character in "}]":
-                self._depth -= 1
-                if self._depth <= 0:
-                    return index + 1
-        return None
