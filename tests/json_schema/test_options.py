@@ -18,7 +18,7 @@ def test_declared_order_is_the_schema_line_by_line():
     assert takes(ABC, '{"z": 4, "b": 2}', property_order="any")
 
 
-def test_one_order_for_all_branches():
+def test_the_order_of_first_appearance_holds_for_all_branches_and_each_has_its_own_beside():
     schema = {
         "oneOf": [
             {"properties": {"k": {"const": 1}, "x": {}, "y": {}}, "required": ["k", "x", "y"]},
@@ -26,7 +26,30 @@ def test_one_order_for_all_branches():
         ]
     }
     assert takes(schema, '{"k": 2, "x": 0, "y": 0}')
-    assert not takes(schema, '{"y": 0, "x": 0, "k": 2}')
+    assert takes(schema, '{"y": 0, "x": 0, "k": 2}')
+    assert not takes(schema, '{"y": 0, "x": 0, "k": 1}')
+    assert not takes(schema, '{"y": 0, "k": 2, "x": 0}')
+    assert not takes(schema, '{"x": 0, "y": 0, "k": 2}')
+
+
+def test_a_branch_is_read_with_what_is_beside_it():
+    schema = {
+        "properties": {"id": {}},
+        "anyOf": [
+            {"properties": {"text": {}, "type": {"const": "text"}}, "required": ["type"]},
+            {"properties": {"data": {}, "type": {"const": "data"}}, "required": ["type"]},
+        ],
+    }
+    assert takes(schema, '{"id": 1, "data": 0, "type": "data"}')
+    assert takes(schema, '{"id": 1, "type": "data", "data": 0}')
+    assert not takes(schema, '{"data": 0, "id": 1, "type": "data"}')
+    assert not takes(schema, '{"id": 1, "type": "text", "text": 0}')
+
+
+def test_conjoined_schemas_have_one_order():
+    schema = {"allOf": [{"properties": {"a": {}, "b": {}}}, {"properties": {"b": {}, "a": {}}}]}
+    assert takes(schema, '{"a": 0, "b": 0}')
+    assert not takes(schema, '{"b": 0, "a": 0}')
 
 
 def test_applicators_come_where_they_are_written():

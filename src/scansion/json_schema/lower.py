@@ -15,7 +15,7 @@ from scansion.errors import LimitError, UnsupportedError
 from scansion.json_schema.feasible import Feasibility
 from scansion.json_schema.keywords import NUMBER, STRING, VALUES
 from scansion.json_schema.lower_arrays import array_spec
-from scansion.json_schema.lower_objects import object_spec
+from scansion.json_schema.lower_objects import object_specs
 from scansion.json_schema.normal_form import Normaliser
 from scansion.json_schema.scalars import NumberSet, StringSet
 from scansion.json_schema.shapes import FALSE, NULL, TRUE, Expr, Shape
@@ -104,12 +104,11 @@ class Lowering:
                 self.feasibility.certain(rule)
         order: dict[str, int] | None = None
         for alternative in shape.objects:
-            index, certain, order = object_spec(self, alternative, expr, order, label)
-            if index < 0:
-                continue
-            node = builder.node(OBJECT, index, 0, label)
-            nodes.append(node)
-            self.feasibility.add(rule, node, certain)
+            indices, certain, order = object_specs(self, alternative, expr, order, label)
+            for index in indices:
+                node = builder.node(OBJECT, index, 0, label)
+                nodes.append(node)
+                self.feasibility.add(rule, node, certain)
         for array in shape.arrays:
             index, certain = array_spec(self, array, label)
             if index < 0:

@@ -13,53 +13,70 @@ from scansion._kernel import Language
 from scansion.errors import LimitError
 from scansion.json_schema.formulas import assume, leaves
 from scansion.json_schema.lower_conditions import Member, write_condition
-from scansion.json_schema.property_order import declared_names
+from scansion.json_schema.property_order import declared_names, own_order
 from scansion.json_schema.scalars import ANYTHING
 from scansion.json_schema.shapes import Expr, ObjectAlternative, ObjectFacet, Obligation, both
 
 if TYPE_CHECKING:
     from scansion.json_schema.lower import Lowering
 
-__all__ = ["object_spec"]
+__all__ = ["object_specs"]
 
 MAX_LISTED_KEYS = 64  # a key language with at most this many words becomes properties
 MAX_REGIONS = 512  # disjoint key languages of one object
 
 
-def object_spec(
+def object_specs(
     lowering: Lowering, alternative: ObjectAlternative, expr: Expr, order: dict[str, int] | None, label: int
-) -> tuple[int, bool, dict[str, int] | None]:
-    """Write the spec of an alternative.
+) -> tuple[list[int], bool, dict[str, int] | None]:
+    """Write the specs of an alternative: one, or one for each order its keys may come in.
 
     Args:
         expr: the expression the alternative belongs to: it fixes the order of keys.
         order: that order, where another alternative of the expression has asked for it already.
 
     Returns:
-        The spec's index (-1: plainly impossible), whether the empty object surely satisfies it, and the order.
+        The indices of the specs (none: plainly impossible), whether the empty object surely satisfies them, and the order.
     """
     facets = alternative.facets
     required = alternative.required
     maximum = alternative.maximum
     if alternative.condition is False or 0 <= maximum < max(len(required), alternative.minimum):
-        return -1, False, order
+        return [], False, order
+    ways: list[tuple[list[Any], list[Any], int]] = []  # properties, groups, condition
     if alternative.condition is True and len(facets) < 2 and (not facets or (not facets[0].patterns and facets[0].names is None)):
         properties, groups = _plain(lowering, facets[0] if facets else None, required)
         if len(properties) > 1 and lowering.declared and expr is not None and len(lowering.norm.shape(expr).objects) > 1:
             order = declared_names(lowering.norm, expr) if order is None else order
-            _sort(properties, order)
-        condition = -1
+            last = len(order)
+            common = sorted(properties, key=lambda item: order.get(item[0], last))
+            if common != properties:
+                ways.append((common, groups, 1))
+        ways.append((properties, groups, 1))
+    elif lowering.declared:
+        order = declared_names(lowering.norm, expr) if order is None else order
+        named = _named(alternative, order)
+        ways.append(_general(lowering, alternative, *named))
+        several = expr is not None and len(lowering.norm.shape(expr).objects) > 1
+        own = _named(alternative, own_order(lowering.norm, expr, alternative, order)) if several else named
+        if own is not named and _possible_names(*own) != _possible_names(*named):
+            ways.append(_general(lowering, alternative, *own))
     else:
-        if lowering.declared and order is None:
-            order = declared_names(lowering.norm, expr)
-        properties, groups, condition = _general(lowering, alternative, order or {})
-        if condition == 0:
-            return -1, False, order
-        condition = -1 if condition == 1 else condition
+        ways.append(_general(lowering, alternative, *_named(alternative, {})))
     minimum = max(alternative.minimum, len(required))
-    certain = minimum == 0 and condition < 0
-    index = lowering.builder.object(0 if lowering.declared else 1, properties, groups, minimum, maximum, condition, label)
-    return index, certain, order
+    certain = minimum == 0 and ways[0][2] == 1
+    indices = [
+        lowering.builder.object(
+            0 if lowering.declared else 1, properties, groups, minimum, maximum, -1 if condition == 1 else condition, label
+        )
+        for properties, groups, condition in ways
+        if condition != 0
+    ]
+    return indices, certain, order
+
+
+def _possible_names(names: list[str], values: dict[str, Expr]) -> list[str]:
+    return [name for name in names if values[name] is not None]
 
 
 def _plain(lowering: Lowering, facet: ObjectFacet | None, required: Sequence[str]) -> tuple[list[Any], list[Any]]:
@@ -75,15 +92,11 @@ def _plain(lowering: Lowering, facet: ObjectFacet | None, required: Sequence[str
     return properties, [] if facet.additional is None else [(ANYTHING, rule(facet.additional))]
 
 
-def _sort(properties: list[Any], order: dict[str, int]) -> None:
-    last = len(order)
-    properties.sort(key=lambda item: order.get(item[0], last))
-
-
-def _general(lowering: Lowering, alternative: ObjectAlternative, order: dict[str, int]) -> tuple[list[Any], list[Any], int]:
-    """Properties, groups and condition node of any alternative."""
+def _general(
+    lowering: Lowering, alternative: ObjectAlternative, names: list[str], values: dict[str, Expr]
+) -> tuple[list[Any], list[Any], int]:
+    """Properties, groups and condition node of any alternative, its known keys in the order given."""
     needed = frozenset(alternative.required)
-    names, values = _named(alternative, order)
     known = {("has", name): name in needed for name in names if name in needed or values[name] is None}
     condition = assume(alternative.condition, known)
     obligations = list(dict.fromkeys(item for kind, item in leaves(condition) if kind == "met"))

@@ -68,7 +68,7 @@ def _facet(norm: Normaliser, site: Site) -> ObjectFacet | None:
         names = StringSet({}, None) if allowed is None else None if allowed is ANY_STRING else allowed
     if not properties and not patterns and additional == () and names is None and "additionalProperties" not in schema:
         return None
-    return ObjectFacet(properties, patterns, additional, names)
+    return ObjectFacet(properties, patterns, additional, names, site.index)
 
 
 def _key_pattern(site: Site, text: str) -> Language:

@@ -68,9 +68,10 @@ class ObjectFacet:
         patterns: pairs of a key language and a value expression; all that match apply.
         additional: the expression of keys neither named nor matched.
         names: the keys allowed at all, or None for every key.
+        site: index of the site whose ``properties`` these are, -1 where they are no schema's (those of a negation).
     """
 
-    __slots__ = ("additional", "names", "patterns", "properties")
+    __slots__ = ("additional", "names", "patterns", "properties", "site")
 
     def __init__(
         self,
@@ -78,11 +79,13 @@ class ObjectFacet:
         patterns: tuple[tuple[Language, Expr], ...] = (),
         additional: Expr = (),
         names: StringSet | None = None,
+        site: int = -1,
     ) -> None:
         self.properties = properties
         self.patterns = patterns
         self.additional = additional
         self.names = names
+        self.site = site
 
     def value(self, name: str) -> Expr:
         """The expression for the value of one key."""
