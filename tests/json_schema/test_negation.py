@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.json_schema.judge import instances
 
+import scansion
+
 NOT = {
     "type": ({"type": "string"}, [1, None, [], {}], ["", "a"]),
     "integer": ({"type": "integer"}, [1.5, "1"], [1, 0, -3]),
@@ -117,3 +119,11 @@ def test_conditions_on_presence_are_not_expanded():
     schema = {"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(20)]}
     whole = {f"{'ab'[i % 2]}{i}": i for i in range(20)}
     instances(schema, [whole], [{}, {key: value for key, value in whole.items() if key != "a4"}])
+
+
+def test_lengths_far_apart_are_told_apart_without_counting_there():
+    long = {"type": "string", "maxLength": 100_000}
+    schema = {"properties": {"a": {"type": "string", "maxLength": 50}}, "required": ["a"], "not": {"properties": {"a": long}}}
+    with pytest.raises(scansion.UnsatisfiableError):
+        scansion.Grammar.from_json_schema({"type": "object", **schema})
+    instances({"not": long}, [1], ["", "a" * 100])

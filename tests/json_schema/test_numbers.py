@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.json_schema.judge import instances
 
+import scansion
 from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.json_schema.numbers import MAX_BOUND_DIGITS, decidable_numbers, number_language
 
@@ -159,3 +161,24 @@ def test_multiples_too_intricate_together_are_refused_by_pointer() -> None:
         Grammar.from_json_schema({"properties": {"n": {"type": "number", "minimum": 3, "allOf": multiples}}})
     assert caught.value.construct == "multipleOf"
     assert caught.value.pointer == "/properties/n"
+
+
+def test_many_steps_between_bounds_are_tried_number_by_number():
+    schema = {
+        "type": "number",
+        "exclusiveMinimum": -400,
+        "exclusiveMaximum": 0,
+        "allOf": [
+            {"anyOf": [{"multipleOf": step} for step in (33, 12, 4, 16, 77)]},
+            {"anyOf": [{"not": {"anyOf": [{"multipleOf": 6}, {"multipleOf": 7}]}}, *({"multipleOf": step} for step in (25, 42, 51))]},
+            {"anyOf": [{"not": {"anyOf": [{"multipleOf": 3}, {"multipleOf": 2}]}}, *({"multipleOf": step} for step in (101, 102, 103))]},
+        ],
+    }
+    instances(schema, [-204, -204.0], [-102, -206, 204, -4, -0.5, -200])
+
+
+def test_what_many_steps_leave_nothing_of_is_refused():
+    steps = [{"multipleOf": step} for step in (6.75, 19, 9.5, 2.125)]
+    with pytest.raises(scansion.UnsatisfiableError):
+        scansion.Grammar.from_json_schema({"type": "number", "minimum": 1, "maximum": 8_000, "allOf": steps})
+    instances({"type": "number", "minimum": 1, "maximum": 9_000, "allOf": steps}, [8721], [19, 6.75, 8722])

@@ -144,6 +144,7 @@ class Lowering:
         if numbers is not None:
             if numbers.words:
                 texts += numbers.words
+            numbers.decide()
             if numbers.language is not None:
                 lexeme = self._lexeme(numbers, numbers.language, TEXT)
                 if lexeme >= 0:

@@ -207,13 +207,18 @@ class Normaliser:
                 return False
             finally:
                 self._checking -= 1
-            known = not (
-                shape.literals
-                or shape.objects
-                or shape.arrays
-                or (shape.strings is not None and not shape.strings.is_empty)
-                or (shape.numbers is not None and not shape.numbers.is_empty)
-            )
+            try:
+                known = not (
+                    shape.literals
+                    or shape.objects
+                    or shape.arrays
+                    or (shape.strings is not None and not shape.strings.is_empty)
+                    or (shape.numbers is not None and not shape.numbers.is_empty)
+                )
+            except LimitError as error:
+                if error.limit != "language_states":
+                    raise
+                known = False  # as above
             self._impossible[expr] = known
         return known
 
@@ -460,8 +465,7 @@ class Normaliser:
         types = self._types(site, bits)
         strings: Any = ANY_STRING
         if types & TYPE_STRING:
-            positive = scalar_keywords.strings(self, site, bits)
-            strings = None if positive is ANY_STRING else positive.complement()
+            strings = scalar_keywords.other_strings(self, site, bits)
         objects: tuple[Any, ...] = (ANY_OBJECT,)
         if types & TYPE_OBJECT:
             objects = object_keywords.violations(self, site) if bits & OBJECT else ()

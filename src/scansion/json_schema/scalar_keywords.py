@@ -14,7 +14,7 @@ from scansion.json_schema.formats import format_language
 from scansion.json_schema.json_values import kind_of
 from scansion.json_schema.keywords import NUMBER, STRING, TYPE_INTEGER, TYPE_NUMBER, count
 from scansion.json_schema.numbers import decidable_numbers, number_language
-from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, NumberSet, StringSet, exact, number_text
+from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, Grid, NumberSet, StringSet, exact, number_text
 from scansion.json_schema.shape_algebra import conjoin, unite
 from scansion.json_schema.shapes import ALL_LITERALS, ANY_ARRAY, ANY_OBJECT, FALSE, NOTHING, NULL, TRUE, Shape
 from scansion.languages.regex import parse_ecma
@@ -22,7 +22,7 @@ from scansion.languages.regex import parse_ecma
 if TYPE_CHECKING:
     from scansion.json_schema.normal_form import Normaliser
 
-__all__ = ["numbers", "other_numbers", "other_values", "pattern", "strings", "values"]
+__all__ = ["numbers", "other_numbers", "other_strings", "other_values", "pattern", "strings", "values"]
 
 _CHARACTER = Language.char_class([(0, 0x10FFFF)])
 
@@ -34,21 +34,45 @@ def strings(norm: Normaliser, site: Site, bits: int) -> StringSet:
     """The strings that ``minLength``, ``maxLength``, ``pattern`` and ``format`` of a site allow."""
     if not bits & STRING:
         return ANY_STRING
+    parts = _patterns(norm, site)
+    low, high = _lengths(site)
+    if low or high >= 0:
+        parts.insert(0, _length(low, high))
+    if not parts:
+        return ANY_STRING
+    return StringSet({}, parts[0] if len(parts) == 1 else Language.intersection(parts), (), len(parts))
+
+
+def other_strings(norm: Normaliser, site: Site, bits: int) -> StringSet | None:
+    """The strings that they do not allow. Lengths are lengths again: only those of words would be searched for one by one."""
+    if not bits & STRING:
+        return None
+    parts = [part.complement() for part in _patterns(norm, site)]
+    low, high = _lengths(site)
+    if low:
+        parts.append(_length(0, low - 1))
+    if high >= 0:
+        parts.append(_length(high + 1, -1))
+    return StringSet({}, parts[0] if len(parts) == 1 else Language.union(parts)) if parts else None
+
+
+def _lengths(site: Site) -> tuple[int, int]:
     schema = site.schema
     low = count(site, schema, "minLength", 0) if "minLength" in schema else 0
-    high = count(site, schema, "maxLength", -1) if "maxLength" in schema else -1
+    return low, count(site, schema, "maxLength", -1) if "maxLength" in schema else -1
+
+
+def _patterns(norm: Normaliser, site: Site) -> list[Language]:
+    """The languages of ``pattern`` and ``format``."""
+    schema = site.schema
     parts = []
-    if low or high >= 0:
-        parts.append(_length(low, high))
     if "pattern" in schema:
         parts.append(pattern(site, schema["pattern"], "pattern"))
     if "format" in schema and norm.options.formats != "annotate":
         language = _format(norm, site, schema["format"])
         if language is not None:
             parts.append(language)
-    if not parts:
-        return ANY_STRING
-    return StringSet({}, parts[0] if len(parts) == 1 else Language.intersection(parts), (), len(parts))
+    return parts
 
 
 @lru_cache(maxsize=4096)
@@ -98,7 +122,9 @@ def numbers(norm: Normaliser, site: Site, bits: int, integer: bool) -> NumberSet
     """The numbers that the numeric keywords of a site allow, ``integer`` where its ``type`` asks for whole ones."""
     if not bits & NUMBER:
         return _integers(norm.options.integers == "any") if integer else ANY_NUMBER
-    return NumberSet({}, _bounded(site, integer, norm.options.integers == "any" or not integer))
+    limits = _limits(site, integer, norm.options.integers == "any" or not integer)
+    step = limits.get("multiple_of", Fraction(1) if integer else None)
+    return NumberSet({}, _limited(limits), Grid(limits.get("minimum"), limits.get("maximum"), step))
 
 
 def other_numbers(norm: Normaliser, site: Site, bits: int, types: int) -> NumberSet | None:
@@ -107,7 +133,7 @@ def other_numbers(norm: Normaliser, site: Site, bits: int, types: int) -> Number
         return ANY_NUMBER
     integer = not types & TYPE_NUMBER
     if bits & NUMBER:
-        return _all_but(_bounded(site, integer, True))
+        return _all_but(_limited(_limits(site, integer, True)))
     return _all_but(number_language(integer=True, integer_fraction=True)) if integer else None
 
 
@@ -117,7 +143,7 @@ def _all_but(language: Language) -> NumberSet:
 
 @lru_cache(maxsize=2)
 def _integers(any_spelling: bool) -> NumberSet:
-    return NumberSet({}, number_language(integer=True, integer_fraction=any_spelling))
+    return NumberSet({}, number_language(integer=True, integer_fraction=any_spelling), Grid(step=Fraction(1)))
 
 
 @lru_cache(maxsize=4096)
@@ -126,7 +152,8 @@ def _value(value: Fraction) -> Language:
     return number_language(minimum=value, maximum=value)
 
 
-def _bounded(site: Site, integer: bool, fraction: bool) -> Language:
+def _limits(site: Site, integer: bool, fraction: bool) -> dict[str, Any]:
+    """The numeric keywords of a site, as arguments of ``number_language``."""
     schema = site.schema
     limits: dict[str, Any] = {}
     for keyword, side in (("minimum", "minimum"), ("maximum", "maximum")):
@@ -153,6 +180,10 @@ def _bounded(site: Site, integer: bool, fraction: bool) -> Language:
     if integer:
         limits["integer"] = True
         limits["integer_fraction"] = fraction
+    return limits
+
+
+def _limited(limits: dict[str, Any]) -> Language:
     return number_language(**limits) if limits else ANY_NUMBER.language or Language.nothing()
 
 

@@ -10,12 +10,15 @@ taken from value-closed sets, so that ``not: {type: integer}`` does not let ``1.
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from scansion._kernel import Language
 from scansion.errors import LimitError
+from scansion.json_schema.numbers import number_language
 
 __all__ = [
     "ANYTHING",
@@ -23,6 +26,8 @@ __all__ = [
     "ANY_STRING",
     "MAX_APART",
     "MAX_EXPONENT",
+    "MAX_POINTS",
+    "Grid",
     "NumberSet",
     "StringSet",
     "exact",
@@ -31,6 +36,7 @@ __all__ = [
 ]
 
 MAX_EXPONENT = 4_000
+MAX_POINTS = 5_000  # numbers tried one by one where the conditions on them are too many for an automaton
 MAX_APART = 8  # languages of one set of strings that are kept apart
 _COSTLY = 4  # intersections of this many languages are not united
 ANYTHING = Language.anything()
@@ -119,14 +125,64 @@ class StringSet:
         return min(limit, self.as_language().count(limit)) if self.language is not None else min(limit, len(self.words))
 
 
+class Grid:
+    """Numbers from ``low`` to ``high`` (None: no bound) that are multiples of ``step`` (None: any). Says where a set can be, not what it is."""
+
+    __slots__ = ("high", "low", "step")
+
+    def __init__(self, low: Fraction | None = None, high: Fraction | None = None, step: Fraction | None = None) -> None:
+        self.low = low
+        self.high = high
+        self.step = step
+
+    def intersect(self, other: Grid) -> Grid:
+        low = self.low if other.low is None else other.low if self.low is None else max(self.low, other.low)
+        high = self.high if other.high is None else other.high if self.high is None else min(self.high, other.high)
+        step = self.step if other.step is None else other.step if self.step is None else _least_common(self.step, other.step)
+        return Grid(low, high, step)
+
+    def union(self, other: Grid) -> Grid:
+        low = None if self.low is None or other.low is None else min(self.low, other.low)
+        high = None if self.high is None or other.high is None else max(self.high, other.high)
+        step = None if self.step is None or other.step is None else _greatest_common(self.step, other.step)
+        return Grid(low, high, step)
+
+    def points(self, limit: int) -> Iterator[Fraction] | None:
+        """The numbers one by one, or None where there are more than ``limit``."""
+        if self.low is None or self.high is None or self.step is None:
+            return None
+        first, last = math.ceil(self.low / self.step), math.floor(self.high / self.step)
+        step = self.step
+        return (step * count for count in range(first, last + 1)) if last - first < limit else None
+
+
+def _greatest_common(left: Fraction, right: Fraction) -> Fraction:
+    denominator = math.lcm(left.denominator, right.denominator)
+    return Fraction(math.gcd(int(left * denominator), int(right * denominator)), denominator)
+
+
+def _least_common(left: Fraction, right: Fraction) -> Fraction:
+    return left * right / _greatest_common(left, right)
+
+
+ANYWHERE = Grid()
+
+
 class NumberSet:
-    """A set of numbers: ``words`` (canonical text to exact value) and the spellings of ``language`` (None: no more)."""
+    """A set of numbers: ``words`` (canonical text to exact value) and the spellings of ``language`` (None: no more).
 
-    __slots__ = ("language", "words")
+    Attributes:
+        grid: where the numbers of the language are.
+        conditions: how many languages it was put together from.
+    """
 
-    def __init__(self, words: dict[str, Fraction], language: Language | None) -> None:
+    __slots__ = ("conditions", "grid", "language", "words")
+
+    def __init__(self, words: dict[str, Fraction], language: Language | None, grid: Grid = ANYWHERE, conditions: int = 1) -> None:
         self.words = words
         self.language = language
+        self.grid = grid
+        self.conditions = conditions
 
     def intersect(self, other: NumberSet) -> NumberSet:
         """Numbers in both."""
@@ -147,21 +203,40 @@ class NumberSet:
         language = None
         if self.language is not None and other.language is not None:
             language = self.language if self.language == other.language else Language.intersection([self.language, other.language])
-        return NumberSet(words, language)
+        return NumberSet(words, language, self.grid.intersect(other.grid), self.conditions + other.conditions)
 
     def union(self, other: NumberSet) -> NumberSet:
         """Numbers in either."""
         if self is ANY_NUMBER or other is ANY_NUMBER:
             return ANY_NUMBER
-        if self.language is None or other.language is None:
-            language = self.language or other.language
-        else:
-            language = Language.union([self.language, other.language])
-        return NumberSet(self.words | other.words, language)
+        words = self.words | other.words
+        if other.language is None:
+            return NumberSet(words, self.language, self.grid, self.conditions)
+        if self.language is None:
+            return NumberSet(words, other.language, other.grid, other.conditions)
+        united = Language.union([self.language, other.language])
+        return NumberSet(words, united, self.grid.union(other.grid), self.conditions + other.conditions)
 
     @property
     def is_empty(self) -> bool:
-        return not self.words and (self.language is None or self.language.is_nothing)
+        if self.words or self.language is None:
+            return not self.words
+        self.decide()
+        return self.language.is_nothing
+
+    def decide(self) -> None:
+        """Make the language one whose states the kernel can look through.
+
+        Conditions on many steps make a state for each combination of residues. Where they leave few places for a number to be
+        (bounds, and a step), the numbers are tried one by one and the language becomes the list of them.
+        """
+        language = self.language
+        if language is None or self.conditions < _COSTLY:
+            return
+        points = self.grid.points(MAX_POINTS)
+        if points is not None:
+            self.conditions = 1
+            self.language = Language.union([spelled for point in points if (spelled := _spellings(point, language)) is not None])
 
     def count(self, limit: int) -> int:
         """An upper bound, at most ``limit``, on the number of distinct values (two spellings may share one)."""
@@ -213,6 +288,25 @@ def _add_spelled(words: dict[str, Fraction], text: str, value: Fraction, languag
     spelled = same_number(text, value, language)
     if spelled is not None:
         words.setdefault(spelled, value)
+
+
+def _spellings(value: Fraction, language: Language) -> Language | None:
+    """Those spellings of a number that a language has: the shortest, or all."""
+    text = _decimal_text(value)
+    if not language.matches(text):
+        return None
+    longer = f"{text}0" if "." in text else f"{text}.0"
+    return number_language(minimum=value, maximum=value) if language.matches(longer) else Language.literal(text)
+
+
+def _decimal_text(value: Fraction) -> str:
+    """A finite decimal without exponent and trailing zeros."""
+    places = 0
+    while (value * 10**places).denominator != 1:
+        places += 1
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return f"-{text}" if value < 0 else text
 
 
 # Every JSON number in every spelling RFC 8259 has.
