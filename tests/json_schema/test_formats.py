@@ -7,6 +7,7 @@ import uuid
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.json_schema.judge import takes
 
 from scansion.json_schema.formats import FORMATS, format_language
 
@@ -203,3 +204,10 @@ def test_every_regex_taken_is_one_the_parser_takes(text: str) -> None:
     language = format_language("regex")
     if language is not None and language.matches(text):
         parse_ecma_tree(text)
+
+
+def test_hostnames_of_the_drafts_before_punycode_take_it_as_a_label():
+    old = {"$schema": "http://json-schema.org/draft-04/schema#", "format": "hostname"}
+    new = {"$schema": "http://json-schema.org/draft-07/schema#", "format": "hostname"}
+    assert takes(old, '"xn--4gbwdl.xn--wgbh1c"')
+    assert not takes(new, '"xn--4gbwdl.xn--wgbh1c"')

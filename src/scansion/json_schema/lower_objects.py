@@ -48,8 +48,7 @@ def object_specs(
         properties, groups = _plain(lowering, facets[0] if facets else None, required)
         if len(properties) > 1 and lowering.declared and expr is not None and len(lowering.norm.shape(expr).objects) > 1:
             order = declared_names(lowering.norm, expr) if order is None else order
-            last = len(order)
-            common = sorted(properties, key=lambda item: order.get(item[0], last))
+            common = _sorted(properties, order)
             if common != properties:
                 ways.append((common, groups, 1))
         ways.append((properties, groups, 1))
@@ -73,6 +72,11 @@ def object_specs(
         if condition != 0
     ]
     return indices, certain, order
+
+
+def _sorted(properties: list[Any], order: dict[str, int]) -> list[Any]:
+    last = len(order)
+    return sorted(properties, key=lambda item: order.get(item[0], last))
 
 
 def _possible_names(names: list[str], values: dict[str, Expr]) -> list[str]:

@@ -104,7 +104,8 @@ def pattern(site: Site, text: Any, keyword: str) -> Language:
 def _format(norm: Normaliser, site: Site, name: Any) -> Language | None:
     if not isinstance(name, str):
         raise site.wrong(f"format must be a string, not {kind_of(name)}", "format")
-    language = format_language(name)
+    resource = site.resource
+    language = format_language(name, resource.draft if resource.explicit else 2020)
     if language is None and norm.options.formats == "strict":
         raise UnsupportedError(
             f"the format {name!r} is not known",

@@ -126,7 +126,7 @@ class StringSet:
 
 
 class Grid:
-    """Numbers from ``low`` to ``high`` (None: no bound) that are multiples of ``step`` (None: any). Says where a set can be, not what it is."""
+    """Where a set of numbers can be: from ``low`` to ``high`` (None: no bound), multiples of ``step`` (None: any number)."""
 
     __slots__ = ("high", "low", "step")
 
