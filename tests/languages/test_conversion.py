@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from typing import Any
 
 import pytest
 from tests.languages.texts import BYTES, check_texts
 
-from scansion import Constraint, Grammar, UnsupportedError
+from scansion import Constraint, Grammar, LimitError, UnsupportedError
 
 OBJECT = {"type": "object", "additionalProperties": False}
 SCHEMAS: dict[str, Any] = {
@@ -131,6 +132,36 @@ def test_long_repetitions_keep_to_llama_cpps_limit() -> None:
         [f'"{"x" * count}"' for count in (2500, 2501, 3999, 4000, 4001, 5000, 5_432)],
         [f'"{"x" * count}"' for count in (2499, 5_433)],
     )
+
+
+@pytest.mark.parametrize(
+    ("schema", "characters"),
+    [
+        ({"type": "string", "format": "date"}, 2_500),
+        ({"type": "string", "format": "date-time"}, 50_000),
+        ({"type": "string", "pattern": "^[a-z]+@[a-z.]+$", "maxLength": 300}, 40_000),
+        ({"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 5}, 800),
+    ],
+)
+def test_text_is_compact(schema: dict[str, Any], characters: int) -> None:
+    grammar = Grammar.from_json_schema(schema)
+    text = grammar.to_gbnf()
+    assert len(text) < characters
+    assert_same_texts(grammar, Grammar.from_gbnf(text), 6)
+
+
+def test_a_language_of_thousands_of_states_is_written_in_seconds() -> None:
+    start = time.monotonic()
+    text = Grammar.from_json_schema({"type": "string", "pattern": "^[a-z]+@[a-z.]+x[a-z]+$", "maxLength": 3_000}).to_gbnf()
+    assert time.monotonic() - start < 10
+    assert 3_000 < text.count("::=") < 15_000
+
+
+def test_what_takes_too_many_rules_is_refused_by_pointer_and_keyword() -> None:
+    schema = {**OBJECT, "properties": {"a": {"type": "string", "pattern": "^(a|b)*a(a|b){20}$", "maxLength": 90}}}
+    with pytest.raises(LimitError, match=r"#/properties/a\b.*\b(pattern, maxLength|maxLength, pattern)\b") as caught:
+        Grammar.from_json_schema(schema).to_gbnf()
+    assert caught.value.limit == "automaton_states"
 
 
 def test_what_no_context_free_grammar_can_say_is_refused_by_name() -> None:

@@ -29,6 +29,13 @@ class LlamaCppVocabulary:
         self.size = llama_cpp.llama_vocab_n_tokens(self.vocab)
         self.array = (llama_cpp.llama_token_data * self.size)()
 
+    def tokenize(self, text: str) -> list[int]:
+        """The model's own tokens of a text, without a beginning mark."""
+        data = text.encode()
+        ids = (ctypes.c_int * (len(data) + 1))()
+        count = self.api.llama_tokenize(self.vocab, data, len(data), ids, len(ids), False, False)
+        return list(ids[:count])
+
     def is_end(self, token: int) -> bool:
         return bool(self.api.llama_vocab_is_eog(self.vocab, token))
 

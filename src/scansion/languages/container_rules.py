@@ -24,6 +24,7 @@ MAX_CONTAINER_STATES = 20_000
 
 # Places of the punctuation lexemes in ``ProgramData.punctuation``.
 _OBJECT_OPEN, _OBJECT_CLOSE_EMPTY, _OBJECT_CLOSE, _COLON, _COMMA, _ARRAY_OPEN, _ARRAY_CLOSE_EMPTY, _ARRAY_CLOSE = range(8)
+_MARKS = ("object-open", "object-empty", "object-close", "colon", "comma", "array-open", "array-empty", "array-close")
 
 
 class _ObjectState(NamedTuple):
@@ -52,18 +53,25 @@ class ContainerRules:
     def object(self, index: int) -> Expression:
         """An object spec, whole."""
         if index not in self.objects:
-            self.objects[index] = _Object(self, index).whole()
+            self.objects[index] = self.whole(_Object(self, index))
         return self.objects[index]
 
     def array(self, index: int) -> Expression:
         """An array spec, whole."""
         if index not in self.arrays:
-            self.arrays[index] = _Array(self, index).whole()
+            self.arrays[index] = self.whole(_Array(self, index))
         return self.arrays[index]
+
+    def whole(self, container: _Object | _Array) -> Expression:
+        """A container, with what it calls written as from its place."""
+        outside, self.owner.place = self.owner.place, container.pointer
+        expression = container.whole()
+        self.owner.place = outside
+        return expression
 
     def mark(self, which: int) -> Expression:
         """A punctuation mark with its white space."""
-        return self.owner.lexeme(self.owner.program.punctuation[which], "mark")
+        return self.owner.lexeme(self.owner.program.punctuation[which], _MARKS[which])
 
     def values(self, value: Any) -> list[tuple[Expression, tuple[int, ...]]]:
         """The alternatives of a value, each with its events."""
@@ -116,8 +124,8 @@ class _Object:
         self.groups = list(groups)
         self.low: int = low
         self.high: int = high
-        self.pointer = program.labels[label] if label >= 0 else None
-        self.name = containers.owner.fresh(f"{_short(self.pointer or '')}object")
+        self.pointer = program.labels[label] if label >= 0 else containers.owner.pointer
+        self.name = containers.owner.fresh(f"{_short(self.pointer)}object")
         self.condition = 1 if condition < 0 else condition
         self.counts = low > 1 or high >= 0
         self.most = max(low, high + 1 if high >= 0 else 0)  # counts above this are all the same
@@ -155,7 +163,7 @@ class _Object:
         if name is None:
             if len(self.states) >= MAX_CONTAINER_STATES:
                 raise LimitError(
-                    f"#{self.pointer or ''}: the object takes more than {MAX_CONTAINER_STATES:,} rules",
+                    f"#{self.pointer}: the object takes more than {MAX_CONTAINER_STATES:,} rules",
                     limit="container_states",
                     allowed=MAX_CONTAINER_STATES,
                 )
@@ -216,9 +224,9 @@ class _Object:
         out: list[Expression] = []
         if not self.may_grow(state):
             return out
-        languages = self.containers.owner.languages
+        owner = self.containers.owner
         for keys, (_, value) in zip(self.group_keys, self.groups, strict=True):
-            key = languages.expression(keys, JSON_STRING, f"{self.name}-key")
+            key = owner.language(keys, JSON_STRING, f"{self.name}-key")
             for expression, events in self.containers.values(value):
                 residual = state.residual
                 for event in events:
@@ -248,8 +256,8 @@ class _Object:
     def key(self, name: str) -> Expression:
         owner = self.containers.owner
         if owner.program.canonical_keys:
-            return owner.languages.expression(Language.literal(json.dumps(name, ensure_ascii=False)), TEXT, "key")
-        return owner.languages.expression(Language.literal(name), JSON_STRING, "key")
+            return owner.language(Language.literal(json.dumps(name, ensure_ascii=False)), TEXT, "key")
+        return owner.language(Language.literal(name), JSON_STRING, "key")
 
 
 class _Array:
@@ -262,8 +270,8 @@ class _Array:
         self.low: int = low
         self.high: int = high
         self.counters = list(counters)
-        self.pointer = program.labels[label] if label >= 0 else None
-        self.name = containers.owner.fresh(f"{_short(self.pointer or '')}array")
+        self.pointer = program.labels[label] if label >= 0 else containers.owner.pointer
+        self.name = containers.owner.fresh(f"{_short(self.pointer)}array")
         if unique and not 0 <= high <= 1:
             raise UnsupportedError(
                 "items that must all be different are not context-free",
@@ -302,7 +310,7 @@ class _Array:
         if name is None:
             if len(self.states) >= MAX_CONTAINER_STATES:
                 raise LimitError(
-                    f"#{self.pointer or ''}: the array takes more than {MAX_CONTAINER_STATES:,} rules",
+                    f"#{self.pointer}: the array takes more than {MAX_CONTAINER_STATES:,} rules",
                     limit="container_states",
                     allowed=MAX_CONTAINER_STATES,
                 )

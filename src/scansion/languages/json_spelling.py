@@ -2,90 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from scansion._kernel import Language
-from scansion.grammar.nodes import NOTHING, Expression, Text, choice, seq
+from scansion.grammar.nodes import Expression, Text, choice, seq
 
 __all__ = ["json_spellings"]
 
 _SHORT = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
-_ANY_HEX = "0123456789abcdef"
+_HEX = "0123456789abcdef"
+_RAW = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0xD7FF), (0xE000, 0x10FFFF))  # no control characters, no quote, no backslash
+
+Ranges = tuple[tuple[int, int], ...]
 
 
-def json_spellings(ranges: tuple[tuple[int, int], ...]) -> Expression:
+def json_spellings(ranges: Ranges) -> Expression:
     """Every spelling of the characters of a class: raw, short escapes, ``\\uXXXX``, and surrogate pairs."""
-    ways: list[Expression] = []
-    raw = _raw(ranges)
-    if raw:
-        ways.append(Text(Language.char_class(raw)))
+    raw = _within(ranges, _RAW)
     short = sorted(sign for code, sign in _SHORT.items() if any(first <= code <= last for first, last in ranges))
-    backslash = Text(Language.literal("\\"))
-    if short:
-        ways.append(seq([backslash, Text(Language.char_class([(ord(sign), ord(sign)) for sign in short]))]))
+    escaped: list[Expression] = [_signs(short)] if short else []
+    numbered = [*_digits(_within(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF))), 4), *_pairs(_within(ranges, ((0x10000, 0x10FFFF),)))]
+    if numbered:
+        escaped.append(seq([_word("u"), choice(numbered)]))
+    ways: list[Expression] = [Text(Language.char_class(raw))] if raw else []
+    if escaped:
+        ways.append(seq([_word("\\"), choice(escaped)]))
+    return choice(ways)
+
+
+def _within(ranges: Ranges, limits: Ranges) -> Ranges:
+    both = ((max(first, low), min(last, high)) for first, last in ranges for low, high in limits)
+    return tuple((first, last) for first, last in both if first <= last)
+
+
+def _pairs(ranges: Ranges) -> list[Expression]:
+    """Surrogate pairs of code points past the basic plane: leads that may have the same trails together."""
+    trails_of: dict[int, list[tuple[int, int]]] = {}
     for first, last in ranges:
-        for low, high in _without_surrogates(first, min(last, 0xFFFF)):
-            ways += [seq([backslash, Text(Language.literal("u")), digits]) for digits in _hex_range(low, high)]
-        if last > 0xFFFF:
-            ways += _pairs(max(first, 0x10000), last)
-    return choice(ways) if ways else NOTHING
+        for lead in range((first - 0x10000) >> 10, ((last - 0x10000) >> 10) + 1):
+            base = 0x10000 + (lead << 10)
+            trails_of.setdefault(lead, []).append((max(first - base, 0) + 0xDC00, min(last - base, 0x3FF) + 0xDC00))
+    leads_of: dict[Ranges, list[tuple[int, int]]] = {}
+    for lead, trails in trails_of.items():
+        leads_of.setdefault(tuple(trails), []).append((0xD800 + lead, 0xD800 + lead))
+    return [
+        seq([choice(_digits(tuple(leads), 4)), _word("\\"), _word("u"), choice(_digits(trails, 4))]) for trails, leads in leads_of.items()
+    ]
 
 
-def _raw(ranges: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
-    """The characters that may stand for themselves: no control characters, no quote, no backslash."""
+def _digits(ranges: Ranges, digits: int) -> list[Expression]:
+    """The numbers of some ranges in hexadecimal, by their first digit: digits before the same rests together."""
+    if not ranges:
+        return []
+    step = 1 << 4 * (digits - 1)
+    first_digits: dict[Ranges, list[str]] = {}
+    for digit in range(16):
+        there = _within(ranges, ((digit * step, digit * step + step - 1),))
+        rest = tuple((first - digit * step, last - digit * step) for first, last in there)
+        if rest:
+            first_digits.setdefault(_joined(rest), []).append(_HEX[digit])
+    out: list[Expression] = []
+    for rest, signs in first_digits.items():
+        upper = _signs([*signs, *(sign.upper() for sign in signs)])
+        out.append(upper if digits == 1 else seq([upper, choice(_digits(rest, digits - 1))]))
+    return out
+
+
+def _joined(ranges: Ranges) -> Ranges:
+    """The same numbers in as few ranges as there can be: equal sets are then equal."""
     out: list[tuple[int, int]] = []
-    for first, last in ranges:
-        for low, high in ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0xD7FF), (0xE000, 0x10FFFF)):
-            if max(first, low) <= min(last, high):
-                out.append((max(first, low), min(last, high)))
-    return out
+    for first, last in sorted(ranges):
+        if out and out[-1][1] + 1 == first:
+            out[-1] = (out[-1][0], last)
+        else:
+            out.append((first, last))
+    return tuple(out)
 
 
-def _without_surrogates(first: int, last: int) -> Iterator[tuple[int, int]]:
-    for low, high in ((0, 0xD7FF), (0xE000, 0xFFFF)):
-        if max(first, low) <= min(last, high):
-            yield max(first, low), min(last, high)
+def _signs(signs: list[str]) -> Expression:
+    return Text(Language.char_class([(ord(sign), ord(sign)) for sign in dict.fromkeys(signs)]))
 
 
-def _pairs(first: int, last: int) -> list[Expression]:
-    """Surrogate pairs of the code points from ``first`` to ``last``, all past the basic plane."""
-    escape = Text(Language.literal("\\u"))
-    out: list[Expression] = []
-    low_half, high_half = first - 0x10000, last - 0x10000
-    for lead_first, lead_last, trail_first, trail_last in _split(low_half, high_half, 10):
-        for lead in _hex_range(0xD800 + lead_first, 0xD800 + lead_last):
-            out += [seq([escape, lead, escape, trail]) for trail in _hex_range(0xDC00 + trail_first, 0xDC00 + trail_last)]
-    return out
-
-
-def _split(first: int, last: int, bits: int) -> Iterator[tuple[int, int, int, int]]:
-    """Products of ranges of upper and lower bits that make up a range of numbers."""
-    mask = (1 << bits) - 1
-    upper_first, upper_last = first >> bits, last >> bits
-    if upper_first == upper_last:
-        yield upper_first, upper_last, first & mask, last & mask
-        return
-    if first & mask:
-        yield upper_first, upper_first, first & mask, mask
-        upper_first += 1
-    whole_last = upper_last if last & mask == mask else upper_last - 1
-    if upper_first <= whole_last:
-        yield upper_first, whole_last, 0, mask
-    if whole_last < upper_last:
-        yield upper_last, upper_last, 0, last & mask
-
-
-def _hex_range(first: int, last: int, digits: int = 4) -> list[Expression]:
-    """Sequences of digit classes that spell the numbers from ``first`` to ``last`` in ``digits`` hexadecimal digits."""
-    if digits == 1:
-        return [_digit_class(first, last)]
-    out: list[Expression] = []
-    for upper_first, upper_last, lower_first, lower_last in _split(first, last, 4 * (digits - 1)):
-        upper = _digit_class(upper_first, upper_last)
-        out += [seq([upper, lower]) for lower in _hex_range(lower_first, lower_last, digits - 1)]
-    return out
-
-
-def _digit_class(first: int, last: int) -> Expression:
-    signs = _ANY_HEX[first : last + 1]
-    return Text(Language.char_class([(ord(sign), ord(sign)) for sign in dict.fromkeys(signs + signs.upper())]))
+def _word(text: str) -> Expression:
+    return Text(Language.literal(text))

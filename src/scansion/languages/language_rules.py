@@ -1,32 +1,41 @@
 """Languages as rules over single characters, for writing them in other grammar languages.
 
 What was built from classes, sequences, unions and repetitions is written back in these words. Intersections, complements
-and automata have no such words: their derivative automaton is minimised, and either becomes one rule a state or, where a
-language without rules is wanted, is folded into one expression by state elimination (Brzozowski and McCluskey, 1963).
+and automata have no such words: their derivative automaton is minimised, and either becomes rules (one a state, but for
+states met once, which are written in place) or, where a language without rules is wanted, is folded into one expression by
+state elimination (Brzozowski and McCluskey, 1963). A language that holds such a part is written as one automaton where that
+is small, since it is deterministic, and part by part where it is not.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from scansion._kernel import JSON_STRING, Language
 from scansion.errors import LimitError
-from scansion.grammar.nodes import EMPTY, NOTHING, Call, Expression, Text, choice, repeat, seq
+from scansion.grammar.nodes import EMPTY, NOTHING, Call, Expression, Repeat, Text, choice, repeat, seq
 from scansion.languages.json_spelling import json_spellings
+from scansion.languages.language_automata import Automaton, Ranges, automaton, eliminated, minimised
 
 __all__ = ["MAX_AUTOMATON_STATES", "LanguageRules", "class_ranges"]
 
-MAX_AUTOMATON_STATES = 4000
+MAX_AUTOMATON_STATES = 60_000
+"""Of one automaton: a mailbox of RFC 5321, with both its bounds on length, has 52,000."""
+_MAX_WAYS = 300_000  # edges of all automata together: some 10 MB of text
+_SMALL = 1_000  # states of an automaton that is written whole although it could be written part by part
+_MAX_TRIED = 50  # automata begun to find out whether they are small
 _MAX_ELIMINATED = 60  # states folded into one expression: it grows fast beyond
-_MAX_EXPRESSION = 1000  # classes in that expression
+_MAX_IN_PLACE = 60  # leaves of a state that is written where it is met
+_MAX_DEPTH = 8  # choices inside each other in such a state
 _UNBOUNDED = 0xFFFFFFFF
+_DIGITS = ((0x30, 0x39),)
 
 # Operations of ``Language.__getstate__``.
 _NOTHING, _EMPTY, _CLASS, _CONCAT, _UNION, _INTERSECTION, _COMPLEMENT, _REPEAT, _AUTOMATON = range(9)
 
-Ranges = tuple[tuple[int, int], ...]
-Edges = list[list[tuple[Ranges, int]]]
+Leaf = Callable[[Ranges], Expression]
 
 
 def class_ranges(language: Language) -> Ranges | None:
@@ -36,10 +45,10 @@ def class_ranges(language: Language) -> Ranges | None:
 
 
 class LanguageRules:
-    """Writes languages into ``bodies``, shared automata once.
+    """Writes languages into ``bodies``, shared automata and classes once.
 
     Args:
-        bodies: where rules for automaton states go.
+        bodies: where rules go.
         fresh: makes an unused rule name from a hint.
         one_expression: write rules only for automata of more than a few dozen states.
     """
@@ -48,153 +57,176 @@ class LanguageRules:
         self.bodies = bodies
         self.fresh = fresh
         self.one_expression = one_expression
+        self.ways = 0
         self._done: dict[tuple[Language, int], Expression] = {}
+        self._characters: dict[Ranges, Expression] = {}
 
     def expression(self, language: Language, encoding: int, hint: str) -> Expression:
-        """An expression over classes of single characters, and calls of rules written for it."""
+        """An expression over classes of single characters, and calls of rules written for it.
+
+        Raises:
+            LimitError: an automaton, or all of them together, with too many states.
+        """
         key = (language, encoding)
         known = self._done.get(key)
         if known is None:
-            leaf = json_spellings if encoding == JSON_STRING else _text_class
-            known = self._write(language, leaf, hint)
             if encoding == JSON_STRING:
                 quote = Text(Language.literal('"'))
-                known = seq([quote, known, quote])
+                known = seq([quote, self._write(language, self._spelled, hint), quote])
+            else:
+                known = self._write(language, _text_class, hint)
             self._done[key] = known
         return known
 
-    def _write(self, language: Language, leaf: Callable[[Ranges], Expression], hint: str) -> Expression:
+    def _spelled(self, ranges: Ranges) -> Expression:
+        """A character of a class as JSON strings spell it; a rule, unless no rules are wanted."""
+        known = self._characters.get(ranges)
+        if known is None:
+            known = json_spellings(ranges)
+            if not self.one_expression and known != NOTHING:
+                name = self.fresh(_character_name(ranges))
+                self.bodies[name] = known
+                known = Call(name)
+            self._characters[ranges] = known
+        return known
+
+    def _write(self, language: Language, leaf: Leaf, hint: str) -> Expression:
         entries = language.__getstate__()[0]
         if any(entry[0] in (_INTERSECTION, _COMPLEMENT, _AUTOMATON) for entry in entries):
-            return self._from_automaton(language, leaf, hint)
+            return self._in_parts(entries, leaf, hint)
         done: list[Expression] = []
         for entry in entries:
-            kind = entry[0]
-            if kind == _CLASS:
-                done.append(leaf(tuple(entry[1])))
-            elif kind == _CONCAT:
-                done.append(seq([done[part] for part in entry[1]]))
-            elif kind == _UNION:
-                done.append(choice([done[part] for part in entry[1]]))
-            elif kind == _REPEAT:
-                done.append(repeat(done[entry[1][0]], entry[2], None if entry[3] == _UNBOUNDED else entry[3]))
-            else:
-                done.append(EMPTY if kind == _EMPTY else NOTHING)
+            done.append(_composed(entry, done.__getitem__, leaf))
         return done[-1]
 
-    def _from_automaton(self, language: Language, leaf: Callable[[Ranges], Expression], hint: str) -> Expression:
-        edges, accepting = _minimised(*_automaton(language))
+    def _in_parts(self, entries: list[Any], leaf: Leaf, hint: str) -> Expression:
+        """A language that holds parts without words: the largest parts that are small or without words as automata."""
+        languages: list[Language] = []
+        wordless: list[bool] = []
+        for entry in entries:
+            languages.append(_rebuilt(entry, languages))
+            below = entry[1] if entry[0] in (_CONCAT, _UNION, _REPEAT) else ()
+            wordless.append(entry[0] in (_INTERSECTION, _COMPLEMENT, _AUTOMATON) or any(wordless[part] for part in below))
+        whole: dict[int, Automaton] = {}
+        wanted = [False] * (len(entries) - 1) + [True]
+        tries = _MAX_TRIED
+        for number in range(len(entries) - 1, -1, -1):  # parts come before what they are parts of
+            entry = entries[number]
+            if not wanted[number]:
+                continue
+            if wordless[number]:
+                composed = entry[0] in (_CONCAT, _UNION, _REPEAT)
+                tries -= composed
+                if not composed or tries >= 0:
+                    try:
+                        whole[number] = automaton(languages[number], _SMALL if composed else MAX_AUTOMATON_STATES)
+                        continue
+                    except LimitError:
+                        if not composed:
+                            raise
+            if entry[0] in (_CONCAT, _UNION, _REPEAT):
+                for part in entry[1]:
+                    wanted[part] = True
+        done: dict[int, Expression] = {}
+        for number, entry in enumerate(entries):
+            if number in whole:
+                done[number] = self._from_automaton(minimised(whole[number]), leaf, hint)
+            elif wanted[number]:
+                done[number] = _composed(entry, done.__getitem__, leaf)
+        return done[len(entries) - 1]
+
+    def _from_automaton(self, machine: Automaton, leaf: Leaf, hint: str) -> Expression:
+        edges, accepting = machine
+        self.ways += sum(map(len, edges))
+        if self.ways > _MAX_WAYS:
+            raise LimitError(f"automata with more than {_MAX_WAYS:,} edges", limit="automaton_edges", allowed=_MAX_WAYS)
         if self.one_expression and len(edges) <= _MAX_ELIMINATED:
-            folded = _eliminated(edges, accepting, leaf)
+            folded = eliminated(machine, leaf)
             if folded is not None:
                 return folded
-        # A state where a word ends and nothing more may come needs no rule.
-        names = [self.fresh(hint) if edges[state] or state == 0 else "" for state in range(len(edges))]
-        rests = [Call(name) if name else EMPTY for name in names]
-        for state, name in enumerate(names):
-            if name:
-                ways = [seq([leaf(ranges), rests[target]]) for ranges, target in edges[state]]
-                self.bodies[name] = choice([*ways, EMPTY] if accepting[state] else ways)
+        # A state met once is written in place. It was numbered after the state that leads to it, so going down it comes first.
+        met = Counter(target for state, out in enumerate(edges) for _, target in out if target != state)
+        names = {state: self.fresh(hint) for state, out in enumerate(edges) if out and (state == 0 or met[state] != 1)}
+        rests: list[Expression] = [Call(names[state]) if state in names else EMPTY for state in range(len(edges))]
+        bodies: dict[int, Expression] = {}
+        sizes = [0] * len(edges)  # leaves of what is written in place, and choices inside each other
+        depths = [0] * len(edges)
+        for state in range(len(edges) - 1, -1, -1):
+            out = edges[state]
+            if not out:
+                continue
+            body = _state_body([(leaf(ranges), target, rests[target]) for ranges, target in out], state, accepting[state])
+            size = len(out) + sum(sizes[target] for _, target in out)
+            depth = max(depths[target] for _, target in out) + (len(out) > 1 or accepting[state])
+            if state not in names and (size > _MAX_IN_PLACE or depth > _MAX_DEPTH):
+                names[state] = self.fresh(hint)
+                rests[state] = Call(names[state])
+            if state in names:
+                bodies[state] = body
+            else:
+                rests[state], sizes[state], depths[state] = body, size, depth
+        for state in sorted(bodies):
+            self.bodies[names[state]] = bodies[state]
         return rests[0]
+
+
+def _state_body(ways: list[tuple[Expression, int, Expression]], state: int, accepts: bool) -> Expression:
+    """What can follow at a state: ways of a character, the state it leads to and what follows there. A way back to itself is a loop."""
+    others = [seq([character, rest]) for character, target, rest in ways if target != state]
+    loop = next((character for character, target, _ in ways if target == state), None)
+    if accepts and len(ways) == 1 and loop is None:
+        character, _, rest = ways[0]
+        if rest == EMPTY:
+            return repeat(character, 0, 1)
+        if isinstance(rest, Repeat) and rest.body == character and rest.low == 0 and rest.high is not None:
+            return repeat(character, 0, rest.high + 1)
+    rest = choice([*others, EMPTY] if accepts and others else others) if others else EMPTY
+    return rest if loop is None else seq([repeat(loop, 0, None), rest])
+
+
+def _character_name(ranges: Ranges) -> str:
+    """A rule name for a class: what it is, where that is simple."""
+    if ranges == _DIGITS:
+        return "digit"
+    first, last = ranges[0][0], ranges[-1][1]
+    single = first == last and first < 0x80 and chr(first).isalnum()
+    return f"char-{chr(first).lower()}" if single else "char"
 
 
 def _text_class(ranges: Ranges) -> Expression:
     return Text(Language.char_class(ranges))
 
 
-def _automaton(language: Language) -> tuple[Edges, list[bool]]:
-    """States from the start on, with the classes that lead from each to each."""
-    states = [language]
-    numbers = {language: 0}
-    edges: Edges = []
-    for state in states:
-        classes: dict[int, list[tuple[int, int]]] = {}
-        for first, last, target in state.transitions():
-            if target.is_nothing:
-                continue
-            number = numbers.get(target)
-            if number is None:
-                if len(states) >= MAX_AUTOMATON_STATES:
-                    raise LimitError(
-                        f"a language has more than {MAX_AUTOMATON_STATES:,} states", limit="automaton_states", allowed=MAX_AUTOMATON_STATES
-                    )
-                number = numbers[target] = len(states)
-                states.append(target)
-            classes.setdefault(number, []).append((first, last))
-        edges.append([(_joined(ranges), number) for number, ranges in classes.items()])
-    return edges, [state.nullable for state in states]
+def _composed(entry: Any, part: Callable[[int], Expression], leaf: Leaf) -> Expression:
+    """An entry of ``Language.__getstate__`` that has words, of its parts."""
+    kind = entry[0]
+    if kind == _CLASS:
+        return leaf(tuple(entry[1]))
+    if kind == _CONCAT:
+        return seq([part(number) for number in entry[1]])
+    if kind == _UNION:
+        return choice([part(number) for number in entry[1]])
+    if kind == _REPEAT:
+        return repeat(part(entry[1][0]), entry[2], None if entry[3] == _UNBOUNDED else entry[3])
+    return EMPTY if kind == _EMPTY else NOTHING
 
 
-def _joined(ranges: list[tuple[int, int]]) -> Ranges:
-    out: list[tuple[int, int]] = []
-    for first, last in sorted(ranges):
-        if out and out[-1][1] + 1 == first:
-            out[-1] = (out[-1][0], last)
-        else:
-            out.append((first, last))
-    return tuple(out)
-
-
-def _minimised(edges: Edges, accepting: list[bool]) -> tuple[Edges, list[bool]]:
-    """States that accept the same words become one (Moore's partition refinement); the start stays first."""
-    block = [int(accepts) for accepts in accepting]
-    count = len(set(block))
-    while True:
-        signatures: dict[tuple[int, tuple[tuple[int, Ranges], ...]], int] = {}
-        following: list[int] = []
-        for state, out in enumerate(edges):
-            classes: dict[int, list[tuple[int, int]]] = {}
-            for ranges, target in out:
-                classes.setdefault(block[target], []).extend(ranges)
-            signature = (block[state], tuple(sorted((target, _joined(ranges)) for target, ranges in classes.items())))
-            following.append(signatures.setdefault(signature, len(signatures)))
-        block = following
-        if len(signatures) == count:
-            break
-        count = len(signatures)
-    kept: dict[int, int] = {}
-    for state in range(len(edges)):
-        kept.setdefault(block[state], state)
-    out_edges: Edges = []
-    for number in range(count):
-        classes = {}
-        for ranges, target in edges[kept[number]]:
-            classes.setdefault(block[target], []).extend(ranges)
-        out_edges.append([(_joined(ranges), target) for target, ranges in classes.items()])
-    return out_edges, [accepting[kept[number]] for number in range(count)]
-
-
-def _eliminated(edges: Edges, accepting: list[bool], leaf: Callable[[Ranges], Expression]) -> Expression | None:
-    """One expression for an automaton: states are taken out, those with the fewest ways through first. None: it grows too large."""
-    start, end = len(edges), len(edges) + 1
-    ways: dict[tuple[int, int], Expression] = {(start, 0): EMPTY}
-    sizes: dict[tuple[int, int], int] = {(start, 0): 0}
-    for state, out in enumerate(edges):
-        for ranges, target in out:
-            ways[(state, target)] = leaf(ranges)
-            sizes[(state, target)] = 1
-        if accepting[state]:
-            ways[(state, end)] = EMPTY
-            sizes[(state, end)] = 0
-    left = set(range(len(edges)))
-    while left:
-        into_each = Counter(b for _, b in ways)
-        out_of_each = Counter(a for a, _ in ways)
-        ranked = [(into_each[candidate] * out_of_each[candidate], candidate) for candidate in left]
-        state = min(ranked)[1]
-        left.discard(state)
-        loop = ways.pop((state, state), None)
-        loop_size = sizes.pop((state, state), 0)
-        middle = EMPTY if loop is None else repeat(loop, 0, None)
-        into = [(a, way, sizes[(a, b)]) for (a, b), way in ways.items() if b == state]
-        out_of = [(b, way, sizes[(a, b)]) for (a, b), way in ways.items() if a == state]
-        ways = {(a, b): way for (a, b), way in ways.items() if state not in (a, b)}
-        for a, before, before_size in into:
-            for b, after, after_size in out_of:
-                way = seq([before, middle, after])
-                known = ways.get((a, b))
-                ways[(a, b)] = way if known is None else choice([known, way])
-                sizes[(a, b)] = (0 if known is None else sizes[(a, b)]) + before_size + loop_size + after_size
-                if sizes[(a, b)] > _MAX_EXPRESSION:
-                    return None
-    return ways.get((start, end), NOTHING)
+def _rebuilt(entry: Any, parts: list[Language]) -> Language:
+    """The language of an entry of ``Language.__getstate__``."""
+    kind = entry[0]
+    if kind == _CLASS:
+        return Language.char_class(entry[1])
+    if kind == _AUTOMATON:
+        return Language.automaton(entry[1], entry[2], entry[3])
+    if kind in (_NOTHING, _EMPTY):
+        return Language.nothing() if kind == _NOTHING else Language.empty()
+    below: list[Language] = [parts[number] for number in entry[1]]
+    if kind == _CONCAT:
+        return Language.concat(below)
+    if kind == _UNION:
+        return Language.union(below)
+    if kind == _INTERSECTION:
+        return Language.intersection(below)
+    if kind == _COMPLEMENT:
+        return below[0].complement()
+    return below[0].repeat(entry[2], None if entry[3] == _UNBOUNDED else entry[3])

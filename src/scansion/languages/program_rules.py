@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scansion._kernel import ALT, ARRAY, CALL, FAIL, JSON_STRING, LEX, OBJECT, REPEAT, RET, TOKEN
+from scansion._kernel import ALT, ARRAY, CALL, FAIL, JSON_STRING, LEX, OBJECT, REPEAT, RET, TOKEN, Language
 from scansion.errors import LimitError, UnsupportedError
 from scansion.grammar.check import without_unused
 from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Text, Tokens, calls, choice, repeat, seq
@@ -20,7 +20,8 @@ from scansion.program import ProgramData
 
 __all__ = ["ProgramRules", "rules_of_program"]
 
-_LARGE = 3  # classes and calls in a lexeme that is written in place
+_LARGE = 3  # classes and calls, or alternatives, in a lexeme that is written in place
+_LIMIT_HINT = "bound its length less, or drop one of the constraints that are combined in it"
 _MAX_EXPANDED = 2_000_000  # nodes visited: a tangled graph is written more than once
 
 
@@ -37,7 +38,33 @@ def rules_of_program(program: ProgramData, *, one_expression: bool = False, repe
         LimitError: a lexeme, container or graph that is too large to write out.
     """
     rules = ProgramRules(program, one_expression, repeated_keys).rules()
-    return without_unused(with_loops(without_dead_ends(rules)))
+    return without_aliases(without_unused(with_loops(without_dead_ends(rules))))
+
+
+def without_aliases(rules: Rules) -> Rules:
+    """Rules that only call another one, as that one. The other keeps its own name unless only the alias tells what it is."""
+    aliases = {name: body.rule for name, body in rules.rules.items() if isinstance(body, Call) and name != rules.start}
+    if not aliases:
+        return rules
+    ends: dict[str, str] = {}
+    for name in aliases:
+        seen = {name}
+        end = name
+        while end in aliases and aliases[end] not in seen:
+            end = aliases[end]
+            seen.add(end)
+        ends[name] = end
+    replacements = {name: Call(end) for name, end in ends.items() if end not in aliases}
+    bodies = {name: _with_calls_replaced(body, replacements) for name, body in rules.rules.items() if name not in replacements}
+    users: dict[str, list[str]] = {}
+    for name, target in replacements.items():
+        users.setdefault(target.rule, []).append(name)
+    # An automaton's first state, reached by one name alone, takes that name.
+    used = {called for body in bodies.values() for called in calls(body)}
+    renamed = {end: Call(names[0]) for end, names in users.items() if len(names) == 1 and end != rules.start and end in used}
+    return rules.replaced(
+        {renamed[name].rule if name in renamed else name: _with_calls_replaced(body, renamed) for name, body in bodies.items()}
+    )
 
 
 def with_loops(rules: Rules) -> Rules:
@@ -100,14 +127,18 @@ class ProgramRules:
         self.condition_numbers = {entry: number + 2 for number, entry in enumerate(self.conditions)}
         self.lexemes: dict[int, Expression] = {}
         self.visited = 0
+        self.place: str | None = None  # label of what is being written: of the nearest caller, where a rule has none
+        self.places: dict[int, str | None] = {}
 
     def rules(self) -> Rules:
         start = self.program.start
         self.names[start] = self.fresh("root")
         self.todo.append(start)
         self.written.add(start)
+        self.places[start] = self.program.label(self.program.rules[start])
         while self.todo:
             rule = self.todo.pop()
+            self.place = self.places[rule]
             self.bodies[self.names[rule]] = _RuleGraph(self, self.program.rules[rule], self.names[rule]).expression()
         return Rules(self.names[start], self.bodies)
 
@@ -117,21 +148,42 @@ class ProgramRules:
             self.written.add(rule)
             label = self.program.label(self.program.rules[rule])
             self.names[rule] = self.fresh(readable_name(label or "rule"))
+            self.places[rule] = self.place if label is None else label
             self.todo.append(rule)
         return Call(self.names[rule])
 
     def lexeme(self, index: int, hint: str) -> Expression:
+        """A lexeme, in place or as a rule called after ``hint``."""
         known = self.lexemes.get(index)
         if known is None:
             language, encoding = self.program.lexemes[index]
-            hint = "string" if encoding == JSON_STRING else f"{hint}-text"
-            known = self.languages.expression(language, encoding, hint)
+            hint = "string" if encoding == JSON_STRING else hint
+            known = self.language(language, encoding, hint)
             if _is_large(known):
                 name = self.fresh(hint)
                 self.bodies[name] = known
                 known = Call(name)
             self.lexemes[index] = known
         return known
+
+    def language(self, language: Language, encoding: int, hint: str) -> Expression:
+        """A language as an expression.
+
+        Raises:
+            LimitError: it takes too many rules; says where it stands.
+        """
+        try:
+            return self.languages.expression(language, encoding, hint)
+        except LimitError as error:
+            label = self.place
+            where = "a terminal" if label is None else f"#{label}" if label[:1] in ("", "/", " ") else f"the rule {label}"
+            message = f"{where}: written out, this takes more than {error.allowed:,} rules and alternatives ({_LIMIT_HINT})"
+            raise LimitError(message, limit=error.limit, allowed=error.allowed) from None
+
+    @property
+    def pointer(self) -> str:
+        """Of what is being written, in its schema; the whole schema where labels do not say."""
+        return (self.place or "").partition(" must be ")[0] if (self.place or "").startswith("/") else ""
 
     def tokens(self, index: int) -> Expression:
         """A token set, with its marks as ``grammar.token_sets`` writes them."""
@@ -215,14 +267,17 @@ class _RuleGraph:
                 parts.append(choice([way for way in (self.until(target, meet) for target in self.successors(node)) if way != NOTHING]))
                 node = meet
                 continue
-            parts.append(self.item(op, a))
+            parts.append(self.item(op, a, node))
             node = b
         return seq(parts)
 
-    def item(self, op: int, a: int) -> Expression:
+    def item(self, op: int, a: int, node: int) -> Expression:
         owner = self.owner
         if op == LEX:
-            return owner.lexeme(a, self.name)
+            outside, owner.place = owner.place, owner.program.label(node) or owner.place
+            expression = owner.lexeme(a, f"{self.name}-text")
+            owner.place = outside
+            return expression
         if op == CALL:
             return owner.call(a)
         if op == TOKEN:
@@ -238,14 +293,15 @@ class _RuleGraph:
 
 def _is_large(expression: Expression) -> bool:
     """Whether an expression is better written once, as a rule."""
-    leaves = 0
+    leaves = branches = 0
     todo = [expression]
-    while todo and leaves <= _LARGE:
+    while todo and leaves <= _LARGE and branches <= _LARGE:
         node = todo.pop()
         if isinstance(node, (Seq, Choice)):
             todo += node.parts
+            branches += len(node.parts) if isinstance(node, Choice) else 0
         elif isinstance(node, Repeat):
             todo.append(node.body)
         elif not (isinstance(node, Text) and node.language.max_length() == 1 and node.language.count(2) == 1):
             leaves += 1
-    return leaves > _LARGE
+    return leaves > _LARGE or branches > _LARGE

@@ -7,6 +7,7 @@ llama.cpp lets a negated class match bytes that are no character. Its limit of 2
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from scansion.errors import UnsupportedError
 from scansion.grammar.nodes import EMPTY, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, choice, repeat, seq
@@ -90,17 +91,20 @@ class _Writer:
         return self.written.get(rule, rule)
 
     def sequence(self, parts: tuple[Expression, ...]) -> Iterator[str]:
-        """The parts, characters side by side as one literal."""
+        """The parts, characters side by side as one literal, three and more of the same part counted."""
         literal = ""
-        for part in parts:
+        for part, count in _runs(parts):
             character = _word(part)
             if character is not None:
-                literal += character
+                literal += character * count
                 continue
             if literal:
                 yield _literal(literal)
                 literal = ""
-            yield self.expression(part, _ITEM)
+            if count > 2 and not isinstance(part, Repeat):
+                yield self.repetition(Repeat(part, count, count), _ITEM)
+            else:
+                yield from [self.expression(part, _ITEM)] * count
         if literal:
             yield _literal(literal)
 
@@ -152,6 +156,12 @@ class _Writer:
             name = self.blocks[body] = self.names.fresh("block")
             self.extra[name] = body
         return Call(name)
+
+
+def _runs(parts: tuple[Expression, ...]) -> Iterator[tuple[Expression, int]]:
+    """Each part with how often it stands there in a row."""
+    for part, same in groupby(parts):
+        yield part, sum(1 for _ in same)
 
 
 def _weight(node: Expression) -> int:
