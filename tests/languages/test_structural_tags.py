@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+import re
+
 import pytest
-from tests.languages.texts import check_texts, is_prefix
+from tests.languages.texts import BYTES, check_texts, is_prefix
 
 from scansion import Grammar, GrammarError, UnsatisfiableError
 from scansion.grammar.grammar import _lower
@@ -54,6 +58,14 @@ def test_json_regions() -> None:
     )
 
 
+def test_thousands_of_tags_begin_as_one() -> None:
+    names = [f"<tool={number}>" for number in range(3_000)]
+    tags = grammar(structural_tags([StructuralTag(name, NUMBER, "</tool>") for name in names], triggers=["<tool="]))
+    check_texts(
+        tags, ["a <tool=2999>1</tool> b", "<tool=12>1</tool><tool=1>2</tool>"], ["<tool=3000>1</tool>", "<tool=>1</tool>", "<tool="]
+    )
+
+
 def test_faults_are_named() -> None:
     with pytest.raises(GrammarError, match="no tag begins"):
         structural_tags(TAGS, triggers=["<f=", "[call]", "<g="])
@@ -63,3 +75,57 @@ def test_faults_are_named() -> None:
         structural_tags([StructuralTag("", NUMBER)])
     with pytest.raises(UnsatisfiableError):
         structural_tags([], at_least_one=True)
+
+
+# Against a reader written apart, on short texts over a small alphabet.
+
+
+CONTENTS = {"c": '"c"', "a?": '"a"?', "[ab]": "[ab]", "c*": '"c"*', "(ac)*": '("ac")*', "b+c?": '"b"+ "c"?'}  # regex: GBNF
+
+
+def whole(
+    text: str, tags: list[StructuralTag], contents: list[str], triggers: list[str], at_least_one: bool, stop_after_first: bool
+) -> bool:
+    """Whether a text is one of free text and regions; ``contents`` are regexes of the tags."""
+
+    def after(start: int, regions: int) -> bool:
+        if stop_after_first and regions:
+            return start == len(text)
+        ends = [end for end in range(start, len(text) + 1) if any(text[start:end].endswith(trigger) for trigger in triggers)]
+        if not ends:
+            return regions > 0 or not at_least_one
+        opened = ends[0]  # where the first trigger since the last region ends: a tag must be there
+        for trigger in triggers:
+            if not text[start:opened].endswith(trigger):
+                continue
+            for tag, content in zip(tags, contents, strict=True):
+                begin = opened - len(trigger)
+                if not tag.begin.startswith(trigger) or not text.startswith(tag.begin, begin):
+                    continue
+                inside = begin + len(tag.begin)
+                for closed in range(inside, len(text) + 1):
+                    end = closed + len(tag.end)
+                    if text.startswith(tag.end, closed) and re.fullmatch(content, text[inside:closed]) and after(end, regions + 1):
+                        return True
+        return False
+
+    return after(0, 0)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_tags_against_a_reader_written_apart(seed: int) -> None:
+    draw = random.Random(seed)
+    words = ["".join(word) for size in (1, 2, 3) for word in itertools.product("ab", repeat=size)]
+    regions = [(draw.choice(list(CONTENTS)), draw.choice(words), draw.choice(["", "a", "b", "c", "ab"])) for _ in range(draw.randint(1, 3))]
+    contents = [content for content, _, _ in regions]
+    tags = [StructuralTag(begin, parse_gbnf(f"root ::= {CONTENTS[content]}"), end) for content, begin, end in regions]
+    triggers = list(dict.fromkeys(tag.begin[: draw.randint(1, len(tag.begin))] for tag in tags)) if draw.random() < 0.7 else None
+    options = {"at_least_one": draw.random() < 0.4, "stop_after_first": draw.random() < 0.4}
+    constraint = grammar(structural_tags(tags, triggers=triggers, **options)).compile(BYTES)
+    served = list(dict.fromkeys(tag.begin for tag in tags)) if triggers is None else triggers
+    for size in range(7):
+        for letters in itertools.product("abc", repeat=size):
+            text = "".join(letters)
+            matcher = constraint.matcher()
+            found = matcher.accept_bytes(text.encode()) and matcher.is_complete
+            assert found == whole(text, tags, contents, served, **options), (tags, served, options, text)
