@@ -91,11 +91,11 @@ class _Recogniser:
         level = {start}
         count = 0
         seen: set[frozenset[int]] = set()
-        while level and (high < 0 or count <= high):
+        while level:
             if count >= low:
                 found |= level
-                if frozenset(level) in seen:
-                    break
+                if count == high or frozenset(level) in seen:
+                    break  # not once more, not even in vain: the memo holds an unfinished match of the rule it is asked from
                 seen.add(frozenset(level))
             level = {end for middle in level for end in self.rule(rule, middle)}
             count += 1
