@@ -45,7 +45,7 @@ class StandInBackend:
     async def prepare(self, job: Job, client: str, pool) -> Job:
         return job
 
-    async def generate(self, job: Job) -> AsyncGenerator[Piece | Outcome]:
+    async def generate(self, job: Job, client: str, pool) -> AsyncGenerator[Piece | Outcome]:
         self.jobs.append(job)
         self.running += 1
         finished = False

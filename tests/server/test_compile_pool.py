@@ -11,6 +11,7 @@ import pytest
 
 from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.server.compile_pool import CompilePool
+from scansion.server.nursery import Nursery
 from scansion.server.recipes import Recipe, ToolSchema, tool_recipe
 
 HOSTILE = [
@@ -32,12 +33,14 @@ HOSTILE = [
 def with_pool(run_async):
     def run(use, **settings):
         async def main():
-            pool = CompilePool(**{"workers": 2, "seconds": 1.5, **settings})
+            nursery = Nursery(1024)
+            pool = CompilePool(nursery, **{"workers": 2, "seconds": 1.5, **settings})
             await pool.start()
             try:
                 return await use(pool)
             finally:
                 await pool.close()
+                await nursery.close()
 
         return run_async(main())
 

@@ -145,11 +145,11 @@ def test_an_error_in_one_of_several_answers_ends_all(running):
     from scansion.server.errors import ApiError
 
     class Failing(StandInBackend):
-        async def generate(self, job):
+        async def generate(self, job, client, pool):
             if len(self.jobs) == 1:
                 self.jobs.append(job)
                 raise ApiError(502, "the upstream broke off here", code="upstream_stream_broken")
-            async for piece in super().generate(job):
+            async for piece in super().generate(job, client, pool):
                 yield piece
 
     backend = Failing(pause=5)

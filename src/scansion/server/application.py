@@ -15,10 +15,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from scansion.server import information, ollama_api, openai_chat, openai_completions, openai_responses
+from scansion.server import information, ollama_api, ollama_requests, openai_chat, openai_completions, openai_requests, openai_responses
 from scansion.server.backend import Backend
 from scansion.server.errors import ApiError
-from scansion.server.exchange import Endpoint, Handler, send_json
+from scansion.server.exchange import Endpoint, Handler, Reader, send_json
 from scansion.server.service import Service
 from scansion.server.settings import ServerSettings
 
@@ -48,21 +48,21 @@ def create_application(backend: Backend, settings: ServerSettings | None = None)
         finally:
             await service.close()
 
-    def post(path: str, handler: Handler, *, ollama: bool = False) -> BaseRoute:
-        return Route(path, Endpoint(service, handler, ollama=ollama), methods=["POST"])
+    def post(path: str, reader: Reader, handler: Handler, *, ollama: bool = False) -> BaseRoute:
+        return Route(path, Endpoint(service, handler, reader=reader, ollama=ollama), methods=["POST"])
 
     def get(path: str, handler: Handler, *, ollama: bool = False) -> BaseRoute:
-        return Route(path, Endpoint(service, handler, ollama=ollama, has_body=False), methods=["GET"])
+        return Route(path, Endpoint(service, handler, ollama=ollama), methods=["GET"])
 
     routes = [
-        post("/v1/chat/completions", openai_chat.chat_completions),
-        post("/v1/completions", openai_completions.completions),
-        post("/v1/responses", openai_responses.responses),
+        post("/v1/chat/completions", openai_requests.read_chat, openai_chat.chat_completions),
+        post("/v1/completions", openai_requests.read_completions, openai_completions.completions),
+        post("/v1/responses", openai_requests.read_responses, openai_responses.responses),
         get("/v1/models", information.openai_models),
         get("/v1/models/{name:path}", information.openai_model),
-        post("/api/chat", ollama_api.chat, ollama=True),
-        post("/api/generate", ollama_api.generate, ollama=True),
-        post("/api/show", ollama_api.show, ollama=True),
+        post("/api/chat", ollama_requests.read_chat, ollama_api.chat, ollama=True),
+        post("/api/generate", ollama_requests.read_generate, ollama_api.generate, ollama=True),
+        post("/api/show", ollama_requests.read_show, ollama_api.show, ollama=True),
         get("/api/tags", ollama_api.tags, ollama=True),
         get("/api/ps", ollama_api.running, ollama=True),
         get("/api/version", ollama_api.version, ollama=True),

@@ -10,7 +10,7 @@ from scansion.server.extension import Extension
 
 if TYPE_CHECKING:
     from scansion.grammar import Grammar
-    from scansion.server.compile_pool import CompilePool
+    from scansion.server.compile_pool import Compiled, CompilePool
     from scansion.server.recipes import Recipe
 
 __all__ = ["Backend", "Constrained", "Job", "LogprobEntry", "ModelCard", "Outcome", "Piece", "Sent"]
@@ -29,7 +29,7 @@ class Sent:
 
     form: str
     text: str
-    checker: Grammar
+    checker: Compiled
     note: str = ""
 
 
@@ -39,7 +39,7 @@ class Constrained:
 
     Attributes:
         recipe: what it was made of.
-        grammar: the grammar, exact unless ``relaxed``.
+        compiled: its grammar, exact unless ``relaxed``.
         param: the parameter it came from.
         relaxed: (keyword, pointer) pairs the grammar leaves out; only where the request opted into validation, which then
             decides.
@@ -47,10 +47,15 @@ class Constrained:
     """
 
     recipe: Recipe
-    grammar: Grammar
+    compiled: Compiled
     param: str
     relaxed: tuple[tuple[str, str], ...] = ()
     sent: Sent | None = None
+
+    @property
+    def grammar(self) -> Grammar:
+        """The grammar, loaded into this process."""
+        return self.compiled.grammar
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,7 @@ class Backend(Protocol):
             ApiError: 400 or 422 for what this backend cannot do.
         """
 
-    def generate(self, job: Job) -> AsyncGenerator[Piece | Outcome]:
+    def generate(self, job: Job, client: str, pool: CompilePool) -> AsyncGenerator[Piece | Outcome]:
         """Write the answer: pieces as they come, then one ``Outcome``. Closing the iterator stops at once and frees the place.
 
         Raises:

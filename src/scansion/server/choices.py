@@ -110,7 +110,7 @@ def assisted(job: Job) -> bool:
 
 
 async def _placed(service: Service, job: Job, client: str) -> AsyncGenerator[Piece | Outcome]:
-    async with service.queue.place(client), contextlib.aclosing(service.backend.generate(job)) as pieces:
+    async with service.queue.place(client), contextlib.aclosing(service.backend.generate(job, client, service.pool)) as pieces:
         async for piece in pieces:
             yield piece
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scansion.models.base import Feed
     from scansion.models.llama import LlamaModel
     from scansion.server.compile_pool import CompilePool
+    from scansion.vocabulary import Vocabulary
 
 __all__ = ["EmbeddedBackend"]
 
@@ -110,9 +111,12 @@ class EmbeddedBackend:
                 400, 'scansion.mode "assist" leaves the text alone: it does not go with reasoning', code="conflicting_parameters",
                 param="scansion.mode",
             )  # fmt: skip
+        if job.constraint is not None and job.constraint.compiled.heavy:
+            # Loaded before the job gets to the thread that writes everybody's answers.
+            await asyncio.to_thread(_load, job.constraint, self._model.vocabulary)
         return job
 
-    async def generate(self, job: Job) -> AsyncGenerator[Piece | Outcome]:
+    async def generate(self, job: Job, client: str, pool: CompilePool) -> AsyncGenerator[Piece | Outcome]:
         """See ``Backend.generate``."""
         ticket = _Ticket(job, asyncio.get_running_loop())
         with self._wake:
@@ -246,6 +250,10 @@ class EmbeddedBackend:
             ticket.run = None
         if ticket in self._active:
             self._active.remove(ticket)
+
+
+def _load(constraint: Constrained, vocabulary: Vocabulary) -> None:
+    constraint.grammar.compile(vocabulary)
 
 
 def _options(job: Job) -> GenerationOptions:

@@ -86,6 +86,13 @@ class ApiError(Exception):
         self.details = dict(details or {})
         self.retry_after = retry_after
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (
+            self.status,
+            self.message,
+            {name: value for name, value in vars(self).items() if name not in ("status", "message")},
+        )
+
     def openai(self) -> dict[str, Any]:
         """The body of an OpenAI error answer."""
         return {"error": {"message": self.message, "type": self.type, "param": self.param, "code": self.code, **self.details}}
@@ -93,6 +100,10 @@ class ApiError(Exception):
     def ollama(self) -> dict[str, Any]:
         """The body of an Ollama error answer: ``error`` is the sentence, the rest stands beside it."""
         return {"error": self.message, "type": self.type, "param": self.param, "code": self.code, **self.details}
+
+
+def _restored(status: int, message: str, more: dict[str, Any]) -> ApiError:
+    return ApiError(status, message, **more)
 
 
 def from_error(error: ScansionError, param: str | None = None) -> ApiError:

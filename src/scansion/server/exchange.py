@@ -13,23 +13,20 @@ import re
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from starlette.types import Message, Receive, Scope, Send
 
 from scansion.errors import ScansionError
 from scansion.server.errors import ApiError, from_error
-from scansion.server.json_text import read_object
 from scansion.server.request_log import RequestRecord
 
 if TYPE_CHECKING:
     from scansion.server.service import Service
 
-__all__ = ["Call", "Endpoint", "EventStream", "Handler", "json_bytes", "send_json"]
+__all__ = ["Call", "Endpoint", "EventStream", "Handler", "Reader", "json_bytes", "send_json"]
 
-T = TypeVar("T")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
-_LARGE_BODY = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -37,24 +34,18 @@ class Call:
     """A request as a handler sees it.
 
     Attributes:
-        body: the JSON object sent; empty for GET.
+        request: what the endpoint's reader made of the body; None for GET.
         client: who asks, for fairness: the key's fingerprint or the address.
         request_id: for logs, and in the header ``x-request-id``.
         record: what the log will say.
         path_name: the last part of a path such as ``/v1/models/NAME``.
-        large: the body is so large that work on the whole of it belongs in a thread.
     """
 
-    body: dict[str, Any]
+    request: Any
     client: str
     request_id: str
     record: RequestRecord
     path_name: str = ""
-    large: bool = False
-
-    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
-        """A function of (parts of) the body: here, or in a thread where the body is large, so that others are not kept waiting."""
-        return await asyncio.to_thread(work, *arguments) if self.large else work(*arguments)
 
 
 @dataclass(frozen=True)
@@ -73,6 +64,8 @@ class EventStream:
 
 
 Handler = Callable[["Service", Call], Awaitable[Any]]
+Reader = Callable[[bytes], Any]
+"""A function at the top of a module, from a body to a value that pickles: a large body is read in another process."""
 
 
 def json_bytes(value: Any) -> bytes:
@@ -83,11 +76,11 @@ def json_bytes(value: Any) -> bytes:
 class Endpoint:
     """An ASGI application for one path."""
 
-    def __init__(self, service: Service, handler: Handler, *, ollama: bool = False, has_body: bool = True) -> None:
+    def __init__(self, service: Service, handler: Handler, *, reader: Reader | None = None, ollama: bool = False) -> None:
         self._service = service
         self._handler = handler
+        self._reader = reader
         self._ollama = ollama
-        self._has_body = has_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         service = self._service
@@ -143,17 +136,14 @@ class Endpoint:
         self, scope: Scope, receive: Receive, headers: Mapping[str, str], record: RequestRecord, reply: _Reply, body_taken: asyncio.Event
     ) -> None:
         service = self._service
-        body: dict[str, Any] = {}
-        large = False
-        if self._has_body:
+        client = record.fields["client"]
+        request: Any = None
+        if self._reader is not None:
             raw = await _read_body(receive, headers, service.settings.body_limit)
             body_taken.set()
-            large = len(raw) > _LARGE_BODY
-            body = await asyncio.to_thread(read_object, raw) if large else read_object(raw)
+            request = await service.read(self._reader, raw, client)
         body_taken.set()
-        call = Call(
-            body, record.fields["client"], record.fields["request_id"], record, str(scope.get("path_params", {}).get("name", "")), large
-        )
+        call = Call(request, client, record.fields["request_id"], record, str(scope.get("path_params", {}).get("name", "")))
         result = await self._handler(service, call)
         if not isinstance(result, EventStream):
             await reply.json(200, result)

@@ -10,19 +10,12 @@ from typing import Any
 import scansion
 from scansion.server.backend import Job, ModelCard
 from scansion.server.choices import End, Event, TextDelta, collect, write_answer
-from scansion.server.conversation import plain_messages, with_instructions
 from scansion.server.errors import ApiError
 from scansion.server.exchange import Call, EventStream, json_bytes
-from scansion.server.extension import Extension, read_extension
-from scansion.server.generation_parameters import EFFORT, sampling_fields, seed_of, stop_texts
-from scansion.server.json_text import kind_of
-from scansion.server.ollama_parameters import CHAT, DEFAULT_SAMPLING, GENERATE, OPTIONS, SHOW
 from scansion.server.openai_shapes import logprob_entries
-from scansion.server.parameters import read_parameters
-from scansion.server.resolver import Asked, resolve_ollama
 from scansion.server.service import Service
 from scansion.server.tool_stream import CallArguments, CallStart
-from scansion.server.tools import ToolPlan, plan_tools, read_tools
+from scansion.server.understood import Understood
 
 __all__ = ["chat", "generate", "running", "show", "tags", "version"]
 
@@ -34,37 +27,20 @@ _EXPIRES = "2318-01-01T00:00:00Z"
 
 async def chat(service: Service, call: Call) -> Any:
     """``/api/chat``."""
-    values = read_parameters(call.body, CHAT)
-    extension = read_extension(values.get("scansion"))
-    asked = await call.run(resolve_ollama, values, extension)
-    model = service.backend.resolve_model(values["model"])
-    messages: list[dict[str, str]] = plain_messages(values.get("messages", ()))
-    if not messages:
+    request: Understood = call.request
+    if not request.job.messages:
+        model = service.backend.resolve_model(request.job.model)
         return {"model": model, "created_at": _now(), "message": _message(), "done_reason": "load", "done": True}
-    tools = await call.run(read_tools, values.get("tools", ()))
-    plan = plan_tools(tools, None, None, asked, extension.schema_options)
-    if plan is not None:
-        messages = with_instructions(messages, plan.instructions())
-    return await _answer(service, call, values, extension, asked, plan, messages=messages, prompt=None)
+    return await _answer(service, call, request, in_messages=True)
 
 
 async def generate(service: Service, call: Call) -> Any:
     """``/api/generate``."""
-    values = read_parameters(call.body, GENERATE)
-    extension = read_extension(values.get("scansion"))
-    asked = await call.run(resolve_ollama, values, extension)
-    model = service.backend.resolve_model(values["model"])
-    prompt = values.get("prompt", "")
-    if not prompt:
+    request: Understood = call.request
+    if not request.job.messages and not request.job.prompt:
+        model = service.backend.resolve_model(request.job.model)
         return {"model": model, "created_at": _now(), "response": "", "done_reason": "load", "done": True}
-    if values.get("raw"):
-        if values.get("system"):
-            raise ApiError(400, "raw gives the whole prompt, so system has no place in it", code="conflicting_parameters", param="system")
-        return await _answer(service, call, values, extension, asked, None, messages=None, prompt=prompt)
-    messages = [{"role": "user", "content": prompt}]
-    if values.get("system"):
-        messages.insert(0, {"role": "system", "content": values["system"]})
-    return await _answer(service, call, values, extension, asked, None, messages=messages, prompt=None)
+    return await _answer(service, call, request, in_messages=False)
 
 
 async def tags(service: Service, _: Call) -> Any:
@@ -89,10 +65,7 @@ async def version(_: Service, __: Call) -> Any:
 
 async def show(service: Service, call: Call) -> Any:
     """``/api/show``: one model."""
-    values = read_parameters(call.body, SHOW)
-    name = values.get("model") or values.get("name")
-    if not name:
-        raise ApiError(400, "model is missing: give its name", code="missing_parameter", param="model")
+    name: str = call.request
     cards = await service.backend.models()
     card = next((card for card in cards if card.name == name), None)
     if card is None:
@@ -109,46 +82,11 @@ async def show(service: Service, call: Call) -> Any:
     }
 
 
-async def _answer(
-    service: Service,
-    call: Call,
-    values: Mapping[str, Any],
-    extension: Extension,
-    asked: Asked,
-    plan: ToolPlan | None,
-    *,
-    messages: list[dict[str, str]] | None,
-    prompt: str | None,
-) -> Any:
-    options = read_parameters(values.get("options", {}), OPTIONS, prefix="options")
-    budget = options.get("num_predict", -1)
-    if budget == 0:
-        raise ApiError(400, "options.num_predict must be at least 1, or -1, not 0", code="invalid_value", param="options.num_predict")
-    if values.get("top_logprobs") is not None and not values.get("logprobs"):
-        raise ApiError(400, "top_logprobs goes with logprobs: true", code="conflicting_parameters", param="top_logprobs")
-    job = Job(
-        id=call.request_id,
-        model=service.backend.resolve_model(values["model"]),
-        messages=messages,
-        prompt=prompt,
-        sampling=sampling_fields(options, prefix="options"),
-        defaults=DEFAULT_SAMPLING,
-        seed=seed_of(options),
-        max_tokens=None if budget < 0 else budget,
-        stop=stop_texts(options.get("stop"), "options.stop"),
-        logprobs=values.get("top_logprobs", 0) if values.get("logprobs") else None,
-        think=_think(values.get("think")),
-        extension=extension,
-    )
-    job = await service.constrained(asked, plan, job, call.client)
-    streaming = values.get("stream", True)
-    call.record.add(model=job.model, constraint="none" if job.constraint is None else job.constraint.recipe.kind, stream=streaming)
-    if service.settings.log_content:
-        call.record.add_content("messages", prompt if messages is None else messages)
-    events = write_answer(service, job, plan, call.client)
-    in_messages = "messages" in values
+async def _answer(service: Service, call: Call, request: Understood, *, in_messages: bool) -> Any:
+    job = await service.job_of(request, call)
+    events = write_answer(service, job, request.plan, call.client)
     started = time.monotonic_ns()
-    if streaming:
+    if request.streaming:
         return EventStream(_MEDIA_TYPE, _lines(job, events, in_messages, started), _error_line)
     answer = await collect(events)
     calls = [_call(start, arguments) for start, arguments in answer.calls]
@@ -231,17 +169,6 @@ def _arguments(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return {"_incomplete": text}
-
-
-def _think(value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return 0.5 if value else 0.0
-    if isinstance(value, str) and value in EFFORT:
-        return EFFORT[value]
-    given = repr(value[:40]) if isinstance(value, str) else kind_of(value)
-    raise ApiError(400, f"think must be a boolean or one of low, medium, high, not {given}", code="invalid_value", param="think")
 
 
 def _listed(card: ModelCard) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from scansion.errors import GrammarError, LimitError
@@ -34,7 +35,7 @@ class Recipe:
     text: str
     options: tuple[tuple[str, str], ...] = ()
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the content, in hexadecimal."""
         return hashlib.sha256(repr((self.kind, self.options)).encode() + self.text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,30 +18,38 @@ from scansion.server.backend import Backend, Constrained, Job, Outcome
 from scansion.server.compile_pool import CompilePool
 from scansion.server.errors import from_error
 from scansion.server.metrics import Metrics
+from scansion.server.nursery import Nursery
 from scansion.server.recipes import Recipe
 from scansion.server.settings import ServerSettings
+from scansion.server.text_check import TextCheck
 from scansion.server.tool_stream import read_calls
+from scansion.server.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
+    from scansion.server.exchange import Call
     from scansion.server.resolver import Asked
     from scansion.server.tools import ToolPlan
-    from scansion.vocabulary import Vocabulary
+    from scansion.server.understood import Understood
 
 __all__ = ["Service"]
+
+_LARGE_BODY = 32 << 10
+_READ_SECONDS = 5.0
 
 
 class Service:
     """Backend, queue, compile pool and figures of one server."""
 
-    def __init__(self, backend: Backend, settings: ServerSettings, pool: CompilePool | None = None) -> None:
+    def __init__(self, backend: Backend, settings: ServerSettings) -> None:
         self.backend = backend
         self.settings = settings
         self.metrics = Metrics()
         self.queue = FairQueue(backend.slots, settings.queue_limit)
-        self.pool = pool or CompilePool(workers=settings.compile_workers, seconds=settings.compile_seconds, memory=settings.compile_memory)
+        self.nursery = Nursery(settings.compile_memory)
+        self.pool = CompilePool(self.nursery, workers=settings.compile_workers, seconds=settings.compile_seconds)
+        self.reader = WorkerPool(self.nursery, workers=1, seconds=_READ_SECONDS, what="the request", verb="read")
         self.draining = False
         self._keys = [hashlib.sha256(key.encode()).digest() for key in settings.api_keys]
-        self._bytes: Vocabulary | None = None
         self.metrics.watch("scansion_queue_waiting", "Jobs waiting for a place.", lambda: self.queue.waiting)
         self.metrics.watch("scansion_places_held", "Jobs being written.", lambda: self.queue.held)
         self.metrics.watch("scansion_compile_cache_hits", "Grammars found in the cache.", lambda: self.pool.hits)
@@ -49,14 +58,14 @@ class Service:
 
     async def start(self) -> None:
         """Start everything that needs the event loop."""
-        await self.pool.start()
-        await self.backend.start()
+        await asyncio.gather(self.pool.start(), self.reader.start(), self.backend.start())
 
     async def close(self) -> None:
         """End everything."""
         self.draining = True
         await self.backend.close()
-        await self.pool.close()
+        await asyncio.gather(self.pool.close(), self.reader.close())
+        await self.nursery.close()
 
     # -- who asks ----------------------------------------------------------------------------------------------------
 
@@ -77,9 +86,41 @@ class Service:
         client = scope.get("client")
         return str(client[0]) if client else "local"
 
+    # -- requests ----------------------------------------------------------------------------------------------------
+
+    async def read(self, read: Callable[[bytes], Any], body: bytes, client: str) -> Any:
+        """A body as ``read`` understands it: a large one in a worker process, so that nobody waits for it.
+
+        Raises:
+            ApiError: what is wrong with it.
+            LimitError: it takes too long or too much memory.
+        """
+        if len(body) <= _LARGE_BODY:
+            return read(body)
+        work = asyncio.create_task(self.reader.work(("read", read, body), client))
+        work.add_done_callback(_seen)
+        # A client that goes away does not end the process, as it would if this were cancelled: it is done in a moment.
+        return await asyncio.shield(work)
+
+    async def job_of(self, request: Understood, call: Call) -> Job:
+        """The job a request comes to, with its constraint compiled and noted in the request's record.
+
+        Raises:
+            ApiError: 400, 404, 413 or 422.
+        """
+        job = replace(request.job, id=call.request_id, model=self.backend.resolve_model(request.job.model or None))
+        if request.default_budget:
+            job = replace(job, max_tokens=self.settings.default_max_tokens)
+        job = await self.constrain(request.asked, request.plan, job, call.client)
+        kind = "none" if job.constraint is None else job.constraint.recipe.kind
+        call.record.add(model=job.model, constraint=kind, stream=request.streaming)
+        if self.settings.log_content:
+            call.record.add_content("messages", request.prompts or job.prompt if job.messages is None else job.messages)
+        return job
+
     # -- constraints -------------------------------------------------------------------------------------------------
 
-    async def constrained(self, asked: Asked, plan: ToolPlan | None, job: Job, client: str) -> Job:
+    async def constrain(self, asked: Asked, plan: ToolPlan | None, job: Job, client: str) -> Job:
         """The job with its constraint compiled, and checked against what the backend can enforce.
 
         Args:
@@ -97,7 +138,7 @@ class Service:
                 compiled = await self.pool.compile(recipe, client, relax=job.extension.validate)
             except (GrammarError, LimitError) as error:
                 raise from_error(error, _place_of(error, plan, asked, str(param))) from None
-            constraint = Constrained(recipe, compiled.grammar, str(param), compiled.relaxed)
+            constraint = Constrained(recipe, compiled, str(param), compiled.relaxed)
             job = replace(job, constraint=constraint, validated=bool(compiled.relaxed))
         return await self.backend.prepare(job, client, self.pool)
 
@@ -115,11 +156,13 @@ class Service:
                 return await self._schema_violation(constraint.recipe, content, client)
             except (GrammarError, LimitError) as error:
                 raise from_error(error, constraint.param) from None
-        matcher = constraint.grammar.compile(self.byte_vocabulary).matcher()
         data = content.encode()
-        if matcher.accept_bytes(data) and matcher.is_complete:
+        try:
+            good, whole = await TextCheck(constraint.compiled, self.pool, client).read(data)
+        except LimitError as error:
+            raise from_error(error, constraint.param) from None
+        if whole:
             return None
-        good = matcher.bytes_accepted(data)
         return "it ends too early" if good >= len(data) else f"it leaves the grammar at byte {good}"
 
     async def _schema_violation(self, recipe: Recipe, content: str, client: str) -> str | None:
@@ -140,15 +183,6 @@ class Service:
                 return f"arguments of {name}: {found}"
         return "no tool is called" if asked["required"] and not calls else None
 
-    @property
-    def byte_vocabulary(self) -> Vocabulary:
-        """One token for each byte: for matchers that only check text."""
-        if self._bytes is None:
-            from scansion.vocabulary import Vocabulary
-
-            self._bytes = Vocabulary([bytes([byte]) for byte in range(256)] + [None], eos_token_ids=[256])
-        return self._bytes
-
     def count(self, report: Mapping[str, Any], outcome: Outcome) -> None:
         """Add an answer to the figures."""
         metrics = self.metrics
@@ -158,6 +192,12 @@ class Service:
         for source, figures in report.get("drafts", {}).items():
             metrics.drafts.labels(source, "accepted").inc(figures["accepted"])
             metrics.drafts.labels(source, "rejected").inc(figures["proposed"] - figures["accepted"])
+
+
+def _seen(work: asyncio.Task[Any]) -> None:
+    """Nobody may be left to look at an error."""
+    if not work.cancelled():
+        work.exception()
 
 
 def _bearer(headers: Mapping[str, str]) -> str:

@@ -17,13 +17,11 @@ from scansion.server.errors import ApiError, from_error, keyword_of
 from scansion.server.model_names import ModelNames
 from scansion.server.reasoning import ReasoningSplit
 from scansion.server.recipes import Recipe
+from scansion.server.text_check import TextCheck
 from scansion.server.upstream_dialects import Chunk, check_sampling, read_line, request_for
 
 if TYPE_CHECKING:
-    from scansion.grammar import Grammar
-    from scansion.matching import Matcher
     from scansion.server.compile_pool import CompilePool
-    from scansion.vocabulary import Vocabulary
 
 __all__ = ["UpstreamBackend"]
 
@@ -66,7 +64,6 @@ class UpstreamBackend:
         self._names = ModelNames({})
         self._created = int(time.time())
         self._watch: asyncio.Task[None] | None = None
-        self._bytes: Vocabulary | None = None
 
     # -- which upstream ----------------------------------------------------------------------------------------------
 
@@ -184,8 +181,8 @@ class UpstreamBackend:
             except (GrammarError, LimitError) as again:
                 error = again
             else:
-                return Sent("gbnf", text, constraint.grammar, note=f"{', '.join(lenient)}")
-        return Sent("nothing", "", constraint.grammar)
+                return Sent("gbnf", text, constraint.compiled, note=f"{', '.join(lenient)}")
+        return Sent("nothing", "", constraint.compiled)
 
     async def _sent(self, kind: str, takes_lark: bool, constraint: Constrained, client: str, pool: CompilePool) -> Sent:
         recipe = constraint.recipe
@@ -193,10 +190,10 @@ class UpstreamBackend:
         schema_only = kind in ("ollama", "openai")
         if native is not None and kind != "llama-server" and not recipe.options and not (schema_only and native in ("regex", "choice")):
             # The upstream chooses spelling and white space, so the check takes any that mean an instance of the schema.
-            checker = constraint.grammar
+            checker = constraint.compiled
             if native in ("schema", "json"):
                 loose = await pool.compile(Recipe("json_schema", recipe.text, _ANY_SPELLING), client)
-                checker = loose.grammar
+                checker = loose
             return Sent(native, recipe.text, checker)
         if schema_only:
             raise UnsupportedError(
@@ -212,11 +209,11 @@ class UpstreamBackend:
                 raise
             text, repeats = await pool.written(compiled, "lark", client)
             language, text = "lark", f"%llguidance {{}}\n{text}"
-        return Sent(language, text, constraint.grammar, note="keys that are not declared may repeat" if repeats else "")
+        return Sent(language, text, constraint.compiled, note="keys that are not declared may repeat" if repeats else "")
 
     # -- what comes back ---------------------------------------------------------------------------------------------
 
-    async def generate(self, job: Job) -> AsyncGenerator[Piece | Outcome]:
+    async def generate(self, job: Job, client: str, pool: CompilePool) -> AsyncGenerator[Piece | Outcome]:
         """See ``Backend.generate``. Sent again, elsewhere or after a pause, only while nothing of an answer has come."""
         for attempt in range(_ATTEMPTS):
             candidates = self._candidates(job.model)
@@ -224,7 +221,7 @@ class UpstreamBackend:
                 raise ApiError(503, f"no upstream has the model {job.model!r} now", code="upstream_unreachable", retry_after=5)
             server = candidates[attempt % len(candidates)] if attempt else candidates[0]
             try:
-                async with contextlib.aclosing(self._stream(server, job)) as pieces:
+                async with contextlib.aclosing(self._stream(server, job, client, pool)) as pieces:
                     async for piece in pieces:
                         yield piece
                 return
@@ -236,13 +233,13 @@ class UpstreamBackend:
                     raise _api_error(error) from None
             await asyncio.sleep(_PAUSE_SECONDS * (attempt + 1))
 
-    async def _stream(self, server: UpstreamServer, job: Job) -> AsyncGenerator[Piece | Outcome]:
+    async def _stream(self, server: UpstreamServer, job: Job, client: str, pool: CompilePool) -> AsyncGenerator[Piece | Outcome]:
         facts = server.facts
         if facts is None:
             raise UpstreamError(f"the upstream {server.url} has not answered yet", code="upstream_unreachable")
         wire = request_for(facts.kind, job)
         split = ReasoningSplit() if wire.splits_reasoning else None
-        check = _Check(job, self._byte_vocabulary())
+        check = _Check(job, pool, client)
         last = Chunk()
         ended = False
         started = time.monotonic()
@@ -258,7 +255,7 @@ class UpstreamBackend:
                     reasoning += more
                 if content or reasoning or chunk.logprobs:
                     first_at = first_at or time.monotonic()
-                    check.feed(content)
+                    await check.feed(content)
                     yield Piece(content, reasoning, chunk.logprobs)
                 last = _merged(last, chunk)
                 if chunk.done:
@@ -292,40 +289,37 @@ class UpstreamBackend:
             seconds=((first_at or now) - started, now - (first_at or now)),
         )
 
-    def _byte_vocabulary(self) -> Vocabulary:
-        if self._bytes is None:
-            from scansion.vocabulary import Vocabulary
-
-            self._bytes = Vocabulary([bytes([byte]) for byte in range(256)] + [None], eos_token_ids=[256])
-        return self._bytes
-
 
 class _Check:
     """Follows an answer with a matcher as it comes."""
 
-    def __init__(self, job: Job, vocabulary: Vocabulary) -> None:
+    def __init__(self, job: Job, pool: CompilePool, client: str) -> None:
         constraint = job.constraint
-        grammar: Grammar | None = None
+        self._check: TextCheck | None = None
         if constraint is not None and not job.validated:
-            grammar = constraint.sent.checker if constraint.sent is not None else constraint.grammar
-        self._matcher: Matcher | None = None if grammar is None else grammar.compile(vocabulary).matcher()
+            compiled = constraint.sent.checker if constraint.sent is not None else constraint.compiled
+            self._check = TextCheck(compiled, pool, client)
+        self._param = constraint.param if constraint is not None else None
         self._validated = job.validated
         self._read = 0
 
-    def feed(self, text: str) -> None:
-        if self._matcher is None or not text:
+    async def feed(self, text: str) -> None:
+        if self._check is None or not text:
             return
-        data = text.encode()
-        if not self._matcher.accept_bytes(data):
-            place = self._read + self._matcher.bytes_accepted(data)
-            raise ApiError(
-                502, f"the upstream's answer left the constraint at byte {place}", code="upstream_left_grammar", details={"offset": place}
-            )
+        data = text.encode("utf-8", "surrogatepass")
         self._read += len(data)
+        try:
+            good, _ = await self._check.read(data)
+        except LimitError as error:
+            raise from_error(error, self._param) from None
+        if good < self._read:
+            raise ApiError(
+                502, f"the upstream's answer left the constraint at byte {good}", code="upstream_left_grammar", details={"offset": good}
+            )
 
     @property
     def complete(self) -> bool:
-        return self._matcher.is_complete if self._matcher is not None else self._validated
+        return self._check.whole if self._check is not None else self._validated
 
 
 def _merged(last: Chunk, chunk: Chunk) -> Chunk:

@@ -103,7 +103,7 @@ async def _plain(service: Service, model: str) -> UpstreamFinding:
 
 async def _structured(service: Service, model: str, name: str, asked: Asked) -> UpstreamFinding:
     try:
-        job = await service.constrained(asked, None, _job(model, "Say ready, with the number 3, as JSON.", tokens=_TOKENS), "doctor")
+        job = await service.constrain(asked, None, _job(model, "Say ready, with the number 3, as JSON.", tokens=_TOKENS), "doctor")
         text, outcome = await _write(service, job)
     except ApiError as error:
         hint = (
@@ -122,7 +122,7 @@ async def _structured(service: Service, model: str, name: str, asked: Asked) -> 
 
 async def _write(service: Service, job: Job) -> tuple[str, Outcome]:
     text = ""
-    async for piece in service.backend.generate(job):
+    async for piece in service.backend.generate(job, "doctor", service.pool):
         if isinstance(piece, Piece):
             text += piece.content
         else:

@@ -1,0 +1,54 @@
+"""Text against a grammar as it comes: here, or in a worker process where the grammar is too heavy for this one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scansion.server.byte_vocabulary import byte_vocabulary
+
+if TYPE_CHECKING:
+    from scansion.matching import Matcher
+    from scansion.server.compile_pool import Compiled, CompilePool
+
+__all__ = ["TextCheck"]
+
+
+class TextCheck:
+    """Follows one text. ``whole`` says whether what was read is a text of the grammar."""
+
+    def __init__(self, compiled: Compiled, pool: CompilePool, client: str) -> None:
+        """
+        Args:
+            compiled: the grammar.
+            pool: its worker processes.
+            client: who asks, for fairness there.
+        """
+        self._compiled = compiled
+        self._pool = pool
+        self._client = client
+        self._matcher: Matcher | None = None if compiled.heavy else compiled.grammar.compile(byte_vocabulary()).matcher()
+        self._text = b""
+        self.whole = self._matcher is not None and self._matcher.is_complete
+
+    async def read(self, more: bytes) -> tuple[int, bool]:
+        """Read on.
+
+        Args:
+            more: bytes after those read before.
+
+        Returns:
+            How many bytes of the whole text the grammar takes (all of it where the text keeps to it), and ``whole``.
+
+        Raises:
+            LimitError: a heavy grammar takes more time or memory than is allowed.
+        """
+        text = self._text + more
+        matcher = self._matcher
+        if matcher is None:
+            good, self.whole = await self._pool.checked(self._compiled, text, self._client)
+        elif matcher.accept_bytes(more):
+            good, self.whole = len(text), matcher.is_complete
+        else:
+            good, self.whole = len(self._text) + matcher.bytes_accepted(more), False
+        self._text = text
+        return good, self.whole
