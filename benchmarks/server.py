@@ -188,28 +188,44 @@ async def many_streams(gateway, count, pid):
     return {"streams": count, "errors": errors, "memory_mib": {"after_start": settled[0], "end": settled[-1], "max": max(samples)}}
 
 
+def hostile_bodies():
+    """Requests of about a megabyte, no two the same: what cannot be compiled in time, what can but is large, and what is only long."""
+    chat = {"model": BODY["model"], "messages": BODY["messages"]}
+
+    def schema(value):
+        return {**chat, "response_format": {"type": "json_schema", "schema": value}}
+
+    number = 0
+    while True:
+        number += 1
+        word = str(number)
+        yield schema({"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(14_000)], "title": word})
+        yield schema({"properties": {f"p{i}": {"pattern": f"^(a|b)*a(a|b){{{i % 60}}}$"} for i in range(18_000)}, "title": word})
+        pattern = f"(a{{1,1000}}){{1,1000}}{'b' * number}" + "|(x*y)*z" * 110_000
+        yield {**chat, "response_format": {"type": "regex", "pattern": pattern}}
+        yield {**chat, "grammar": "root ::= " + " ".join(["[a-z]{0,1999}"] * 60_000) + f' "{word}"'}
+        lark = "start: a0\n" + "".join(f'a{i}: a{i + 1} a{i + 1} | "x"\n' for i in range(30_000)) + f'a30000: "{word}"\n'
+        yield {**chat, "response_format": {"type": "lark", "grammar": lark}}
+        parameters = {"type": "object", "properties": {f"p{i}": {"enum": [word, *range(i % 9)]} for i in range(220)}}
+        yield {**chat, "tools": [{"type": "function", "function": {"name": f"f{i}", "parameters": parameters}} for i in range(96)]}
+        yield schema({"enum": [f"value {word} {i}" for i in range(45_000)]})
+        yield schema({"properties": {f"{word}p{i}": {"type": "string", "maxLength": i % 50} for i in range(18_000)}})
+        yield {**chat, "metadata": [[[[[[word, {}]]]]] for _ in range(60_000)]}
+        yield schema({"const": [[{"a": [[]]}] * 50_000, word]})
+
+
 def attack(gateway, seconds):
-    """Send hostile schemas and patterns of about a megabyte, one after the other, never the same twice (in a process of its own)."""
-    hostile = [
-        {"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(14_000)]},
-        {"properties": {f"p{i}": {"pattern": f"^(a|b)*a(a|b){{{i % 60}}}$"} for i in range(18_000)}},
-    ]
+    """Send hostile requests one after the other (in a process of its own)."""
     answered = []
     until = time.perf_counter() + seconds
-    number = 0
     with httpx.Client(timeout=30, trust_env=False) as client:
-        while time.perf_counter() < until:
-            number += 1
-            if number % 3 == 0:
-                pattern = f"(a{{1,1000}}){{1,1000}}{'b' * number}" + "|(x*y)*z" * 110_000
-                body = {**BODY, "response_format": {"type": "regex", "pattern": pattern}}
-            else:
-                schema = {**hostile[number % 3 - 1], "description": str(number)}
-                body = {**BODY, "response_format": {"type": "json_schema", "schema": schema}}
+        for body in hostile_bodies():
             data = json.dumps(body)
             started = time.perf_counter()
             answer = client.post(gateway + CHAT, content=data)
             answered.append((time.perf_counter() - started, answer.status_code))
+            if time.perf_counter() > until:
+                break
     return answered
 
 

@@ -13,6 +13,7 @@ from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.server.compile_pool import CompilePool
 from scansion.server.nursery import Nursery
 from scansion.server.recipes import Recipe, ToolSchema, tool_recipe
+from scansion.server.worker_pool import Allowance
 
 HOSTILE = [
     Recipe("json_schema", json.dumps({"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(4000)]})),
@@ -50,12 +51,12 @@ def with_pool(run_async):
 def test_a_grammar_and_its_cache(with_pool):
     async def use(pool):
         recipe = Recipe("json_schema", '{"type": "integer"}')
-        first = await pool.compile(recipe, "a")
-        assert await pool.compile(recipe, "b") is first
+        first = await pool.compile(recipe, Allowance("a"))
+        assert await pool.compile(recipe, Allowance("b")) is first
         assert (pool.hits, pool.misses) == (1, 1)
-        both = await asyncio.gather(*(pool.compile(Recipe("regex", "a+"), client) for client in "xyz"))
+        both = await asyncio.gather(*(pool.compile(Recipe("regex", "a+"), Allowance(client)) for client in "xyz"))
         assert both[0] is both[1] is both[2]
-        text, repeats = await pool.written(first, "gbnf", "a")
+        text, repeats = await pool.written(first, "gbnf", Allowance("a"))
         assert text.startswith("root ::=")
         assert not repeats
 
@@ -65,16 +66,16 @@ def test_a_grammar_and_its_cache(with_pool):
 def test_errors_keep_their_places(with_pool):
     async def use(pool):
         with pytest.raises(GrammarError) as caught:
-            await pool.compile(Recipe("json_schema", '{"properties": {"a": {"type": "strin"}}}'), "a")
+            await pool.compile(Recipe("json_schema", '{"properties": {"a": {"type": "strin"}}}'), Allowance("a"))
         assert caught.value.pointer == "/properties/a/type"
         bad = tool_recipe([ToolSchema("f", "{}"), ToolSchema("g", '{"minimum": "x"}')], required=True, parallel=True)
         with pytest.raises(GrammarError) as caught:
-            await pool.compile(bad, "a")
+            await pool.compile(bad, Allowance("a"))
         assert caught.value.tool == "g"
         unsupported = Recipe("json_schema", '{"type": "string", "pattern": "^(a)\\\\1$"}')
         with pytest.raises(UnsupportedError):
-            await pool.compile(unsupported, "a")
-        relaxed = await pool.compile(unsupported, "a", relax=True)
+            await pool.compile(unsupported, Allowance("a"))
+        relaxed = await pool.compile(unsupported, Allowance("a"), relax=True)
         assert relaxed.relaxed == (("pattern", "/pattern"),)
 
     with_pool(use)
@@ -85,11 +86,11 @@ def test_hostile_ones_end_in_time(with_pool, recipe):
     async def use(pool):
         started = time.monotonic()
         try:
-            await pool.compile(recipe, "a")
+            await pool.compile(recipe, Allowance("a"))
         except (LimitError, GrammarError) as error:
             assert str(error)
         seconds = time.monotonic() - started
-        again = await pool.compile(Recipe("json_schema", '{"const": 1}'), "b")
+        again = await pool.compile(Recipe("json_schema", '{"const": 1}'), Allowance("b"))
         assert again.grammar.kind == "json_schema"
         return seconds
 
@@ -99,12 +100,12 @@ def test_hostile_ones_end_in_time(with_pool, recipe):
 def test_validation_without_fetching(with_pool):
     async def use(pool):
         schema = '{"type": "object", "required": ["a"]}'
-        assert await pool.violation(schema, '{"a": 1}', "x", formats=True) is None
-        assert "required" in await pool.violation(schema, "{}", "x", formats=True)
-        assert "JSON" in await pool.violation(schema, "{", "x", formats=True)
-        assert "date" in await pool.violation('{"format": "date"}', '"soon"', "x", formats=True)
+        assert await pool.violation(schema, '{"a": 1}', Allowance("x"), formats=True) is None
+        assert "required" in await pool.violation(schema, "{}", Allowance("x"), formats=True)
+        assert "JSON" in await pool.violation(schema, "{", Allowance("x"), formats=True)
+        assert "date" in await pool.violation('{"format": "date"}', '"soon"', Allowance("x"), formats=True)
         with pytest.raises(Exception, match=r"could not be made|Unresolvable"):
-            await pool.violation('{"$ref": "http://127.0.0.1:1/x"}', "1", "x", formats=True)
+            await pool.violation('{"$ref": "http://127.0.0.1:1/x"}', "1", Allowance("x"), formats=True)
 
     with_pool(use)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scansion.grammar import Grammar
     from scansion.server.compile_pool import Compiled, CompilePool
     from scansion.server.recipes import Recipe
+    from scansion.server.worker_pool import Allowance
 
 __all__ = ["Backend", "Constrained", "Job", "LogprobEntry", "ModelCard", "Outcome", "Piece", "Sent"]
 
@@ -188,12 +189,12 @@ class Backend(Protocol):
             ApiError: 404.
         """
 
-    async def prepare(self, job: Job, client: str, pool: CompilePool) -> Job:
+    async def prepare(self, job: Job, allowance: Allowance, pool: CompilePool) -> Job:
         """The job as this backend will do it. Called before any token.
 
         Args:
             job: with its constraint compiled.
-            client: who asks.
+            allowance: what is left of the request's time in worker processes.
             pool: for what else must be compiled.
 
         Returns:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scansion.server.nursery import Nursery
 from scansion.server.recipes import Recipe
-from scansion.server.worker_pool import WorkerPool
+from scansion.server.worker_pool import Allowance, WorkerPool
 
 if TYPE_CHECKING:
     from scansion.grammar import Grammar
@@ -68,6 +68,7 @@ class CompilePool:
             workers: processes that compile.
             seconds: wall time one piece of work may take; the process is killed after it.
         """
+        self._seconds = seconds
         what = "the schema or grammar"
         self._workers = WorkerPool(nursery, workers=workers, seconds=seconds, what=what, verb="compile", spares=1)
         # Apart from the others, so that it keeps what it has loaded.
@@ -94,12 +95,16 @@ class CompilePool:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
         await asyncio.gather(self._workers.close(), self._checker.close())
 
-    async def compile(self, recipe: Recipe, client: str, *, relax: bool = False) -> Compiled:
+    def allowance(self, client: str) -> Allowance:
+        """What one request may have: as long as one piece of work, for all of its pieces together."""
+        return Allowance(client, self._seconds)
+
+    async def compile(self, recipe: Recipe, allowance: Allowance, *, relax: bool = False) -> Compiled:
         """The grammar of a recipe, from the cache where the same one was asked for before.
 
         Args:
             recipe: what to make.
-            client: who asks; work waits fairly between clients.
+            allowance: of the request.
             relax: leave out what cannot be enforced exactly, instead of an ``UnsupportedError``.
 
         Raises:
@@ -115,18 +120,18 @@ class CompilePool:
         self.misses += 1
         task = self._running.get(key)
         if task is None:
-            task = self._running[key] = asyncio.create_task(self._make(recipe, key, client))
+            task = self._running[key] = asyncio.create_task(self._make(recipe, key, allowance))
             task.add_done_callback(lambda done: self._forget(key, done))
         # Others may wait for the same grammar: one of them going away does not end the work.
         return await asyncio.shield(task)
 
-    async def written(self, compiled: Compiled, language: str, client: str) -> tuple[str, bool]:
+    async def written(self, compiled: Compiled, language: str, allowance: Allowance) -> tuple[str, bool]:
         """The grammar as text for another engine.
 
         Args:
             compiled: from ``compile``.
             language: ``gbnf`` or ``lark``.
-            client: who asks.
+            allowance: of the request.
 
         Returns:
             The text, and whether it lets undeclared keys repeat; it is exact in everything else.
@@ -136,16 +141,16 @@ class CompilePool:
         """
         found = compiled.texts.get(language)
         if found is None:
-            found = compiled.texts[language] = await self._workers.work(("write", compiled.pickled, language), client)
+            found = compiled.texts[language] = await self._workers.work(("write", compiled.pickled, language), allowance)
         return found
 
-    async def checked(self, compiled: Compiled, text: bytes, client: str) -> tuple[int, bool]:
+    async def checked(self, compiled: Compiled, text: bytes, allowance: Allowance) -> tuple[int, bool]:
         """A text against a grammar that is too heavy for this process.
 
         Args:
             compiled: from ``compile``.
             text: the text from its beginning; one that goes on where the last one ended costs the rest only.
-            client: who asks.
+            allowance: of the request.
 
         Returns:
             How many bytes the grammar takes, and whether the text is whole.
@@ -153,19 +158,19 @@ class CompilePool:
         Raises:
             LimitError: past the limits of a process.
         """
-        found = await self._checker.work(("check", compiled.digest, None, text), client)
+        found = await self._checker.work(("check", compiled.digest, None, text), allowance)
         if found is None:
-            found = await self._checker.work(("check", compiled.digest, compiled.pickled, text), client)
+            found = await self._checker.work(("check", compiled.digest, compiled.pickled, text), allowance)
         accepted, whole = found
         return accepted, whole
 
-    async def violation(self, schema: str, content: str, client: str, *, formats: bool) -> str | None:
+    async def violation(self, schema: str, content: str, allowance: Allowance, *, formats: bool) -> str | None:
         """Why ``content`` is no instance of the schema, or None."""
-        found: str | None = await self._workers.work(("violation", schema, content, formats), client)
+        found: str | None = await self._workers.work(("violation", schema, content, formats), allowance)
         return found
 
-    async def _make(self, recipe: Recipe, key: tuple[str, bool], client: str) -> Compiled:
-        compiled = Compiled(*await self._workers.work(("build", recipe, key[1]), client))
+    async def _make(self, recipe: Recipe, key: tuple[str, bool], allowance: Allowance) -> Compiled:
+        compiled = Compiled(*await self._workers.work(("build", recipe, key[1]), allowance))
         self._cache[key] = compiled
         self._cached_bytes += len(compiled.pickled)
         while len(self._cache) > _CACHED_ENTRIES or (self._cached_bytes > _CACHED_BYTES and len(self._cache) > 1):

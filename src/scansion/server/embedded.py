@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scansion.models.base import Feed
     from scansion.models.llama import LlamaModel
     from scansion.server.compile_pool import CompilePool
+    from scansion.server.worker_pool import Allowance
     from scansion.vocabulary import Vocabulary
 
 __all__ = ["EmbeddedBackend"]
@@ -104,7 +105,7 @@ class EmbeddedBackend:
         """Any name is the one model, as with llama-server; the answer says which one wrote it."""
         return self._names.resolve(name)
 
-    async def prepare(self, job: Job, client: str, pool: CompilePool) -> Job:
+    async def prepare(self, job: Job, allowance: Allowance, pool: CompilePool) -> Job:
         """Everything the library can enforce, masks can."""
         if job.extension.mode == "assist" and job.think:
             raise ApiError(

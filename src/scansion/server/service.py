@@ -23,7 +23,7 @@ from scansion.server.recipes import Recipe
 from scansion.server.settings import ServerSettings
 from scansion.server.text_check import TextCheck
 from scansion.server.tool_stream import read_calls
-from scansion.server.worker_pool import WorkerPool
+from scansion.server.worker_pool import Allowance, WorkerPool
 
 if TYPE_CHECKING:
     from scansion.server.exchange import Call
@@ -97,7 +97,7 @@ class Service:
         """
         if len(body) <= _LARGE_BODY:
             return read(body)
-        work = asyncio.create_task(self.reader.work(("read", read, body), client))
+        work = asyncio.create_task(self.reader.work(("read", read, body), Allowance(client)))
         work.add_done_callback(_seen)
         # A client that goes away does not end the process, as it would if this were cancelled: it is done in a moment.
         return await asyncio.shield(work)
@@ -132,15 +132,16 @@ class Service:
         Raises:
             ApiError: 400, 413 or 422 with parameter, pointer, keyword and hint.
         """
+        allowance = self.pool.allowance(client)
         recipe, param = (plan.recipe, plan.param) if plan is not None else (asked.recipe, asked.param)
         if recipe is not None:
             try:
-                compiled = await self.pool.compile(recipe, client, relax=job.extension.validate)
+                compiled = await self.pool.compile(recipe, allowance, relax=job.extension.validate)
             except (GrammarError, LimitError) as error:
                 raise from_error(error, _place_of(error, plan, asked, str(param))) from None
             constraint = Constrained(recipe, compiled, str(param), compiled.relaxed)
             job = replace(job, constraint=constraint, validated=bool(compiled.relaxed))
-        return await self.backend.prepare(job, client, self.pool)
+        return await self.backend.prepare(job, allowance, self.pool)
 
     async def violation(self, job: Job, content: str, client: str) -> str | None:
         """Why an answer does not keep to its constraint, or None.
@@ -168,17 +169,17 @@ class Service:
     async def _schema_violation(self, recipe: Recipe, content: str, client: str) -> str | None:
         formats = dict(recipe.options).get("formats", "enforce") != "annotate"
         if recipe.kind != "tools":
-            return await self.pool.violation(recipe.text, content, client, formats=formats)
+            return await self.pool.violation(recipe.text, content, self.pool.allowance(client), formats=formats)
         # What the grammar of tools could not say is inside the arguments; the rest of the answer it did enforce.
         asked = json.loads(recipe.text)
         schemas: dict[str, str] = dict(asked["tools"])
         calls, text = read_calls(content)
         if not calls and asked["answer"] is not None:
-            return await self.pool.violation(asked["answer"], text, client, formats=formats)
+            return await self.pool.violation(asked["answer"], text, self.pool.allowance(client), formats=formats)
         for name, arguments in calls:
             if name not in schemas:
                 return f"a call of {name!r}, which is no tool"
-            found = await self.pool.violation(schemas[name], arguments, client, formats=formats)
+            found = await self.pool.violation(schemas[name], arguments, self.pool.allowance(client), formats=formats)
             if found is not None:
                 return f"arguments of {name}: {found}"
         return "no tool is called" if asked["required"] and not calls else None

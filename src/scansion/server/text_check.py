@@ -45,7 +45,7 @@ class TextCheck:
         text = self._text + more
         matcher = self._matcher
         if matcher is None:
-            good, self.whole = await self._pool.checked(self._compiled, text, self._client)
+            good, self.whole = await self._pool.checked(self._compiled, text, self._pool.allowance(self._client))
         elif matcher.accept_bytes(more):
             good, self.whole = len(text), matcher.is_complete
         else:

@@ -22,6 +22,7 @@ from scansion.server.upstream_dialects import Chunk, check_sampling, read_line, 
 
 if TYPE_CHECKING:
     from scansion.server.compile_pool import CompilePool
+    from scansion.server.worker_pool import Allowance
 
 __all__ = ["UpstreamBackend"]
 
@@ -145,7 +146,7 @@ class UpstreamBackend:
 
     # -- what it is told ---------------------------------------------------------------------------------------------
 
-    async def prepare(self, job: Job, client: str, pool: CompilePool) -> Job:
+    async def prepare(self, job: Job, allowance: Allowance, pool: CompilePool) -> Job:
         """See ``Backend.prepare``: the constraint in words the upstream takes, and what the answer is checked against."""
         candidates = self._candidates(job.model)
         if not candidates or candidates[0].facts is None:
@@ -157,15 +158,15 @@ class UpstreamBackend:
             # What was relaxed is decided by validation; the upstream writes freely.
             return job
         try:
-            sent = await self._sent(facts.kind, facts.takes_lark, constraint, client, pool)
+            sent = await self._sent(facts.kind, facts.takes_lark, constraint, allowance, pool)
         except (GrammarError, LimitError) as error:
             if not job.extension.validate:
                 raise _cannot_say(facts.kind, error, constraint) from None
-            sent = await self._nearest(facts.kind, error, constraint, client, pool)
+            sent = await self._nearest(facts.kind, error, constraint, allowance, pool)
             return replace(job, constraint=replace(constraint, sent=sent), validated=True)
         return replace(job, constraint=replace(constraint, sent=sent))
 
-    async def _nearest(self, kind: str, error: Exception, constraint: Constrained, client: str, pool: CompilePool) -> Sent:
+    async def _nearest(self, kind: str, error: Exception, constraint: Constrained, allowance: Allowance, pool: CompilePool) -> Sent:
         """For an answer that is validated as a whole: the constraint without the keywords the upstream cannot be told, or nothing."""
         recipe = constraint.recipe
         options = tuple(pair for pair in recipe.options if pair[0] != "lenient")
@@ -176,15 +177,15 @@ class UpstreamBackend:
                 break
             lenient.append(keyword)
             try:
-                looser = await pool.compile(Recipe(recipe.kind, recipe.text, (*options, ("lenient", ",".join(lenient)))), client)
-                text, _ = await pool.written(looser, "gbnf", client)
+                looser = await pool.compile(Recipe(recipe.kind, recipe.text, (*options, ("lenient", ",".join(lenient)))), allowance)
+                text, _ = await pool.written(looser, "gbnf", allowance)
             except (GrammarError, LimitError) as again:
                 error = again
             else:
                 return Sent("gbnf", text, constraint.compiled, note=f"{', '.join(lenient)}")
         return Sent("nothing", "", constraint.compiled)
 
-    async def _sent(self, kind: str, takes_lark: bool, constraint: Constrained, client: str, pool: CompilePool) -> Sent:
+    async def _sent(self, kind: str, takes_lark: bool, constraint: Constrained, allowance: Allowance, pool: CompilePool) -> Sent:
         recipe = constraint.recipe
         native = {"json_schema": "schema", "json_object": "json", "regex": "regex", "choices": "choice"}.get(recipe.kind)
         schema_only = kind in ("ollama", "openai")
@@ -192,7 +193,7 @@ class UpstreamBackend:
             # The upstream chooses spelling and white space, so the check takes any that mean an instance of the schema.
             checker = constraint.compiled
             if native in ("schema", "json"):
-                loose = await pool.compile(Recipe("json_schema", recipe.text, _ANY_SPELLING), client)
+                loose = await pool.compile(Recipe("json_schema", recipe.text, _ANY_SPELLING), allowance)
                 checker = loose
             return Sent(native, recipe.text, checker)
         if schema_only:
@@ -200,14 +201,14 @@ class UpstreamBackend:
                 f"an upstream of kind {kind} takes JSON Schemas only, with no options", construct=recipe.kind,
                 hint='use an upstream that takes grammars, or "scansion": {"on_unsupported": "validate"}',
             )  # fmt: skip
-        compiled = await pool.compile(recipe, client)
+        compiled = await pool.compile(recipe, allowance)
         language = "gbnf"
         try:
-            text, repeats = await pool.written(compiled, "gbnf", client)
+            text, repeats = await pool.written(compiled, "gbnf", allowance)
         except UnsupportedError:
             if not takes_lark:
                 raise
-            text, repeats = await pool.written(compiled, "lark", client)
+            text, repeats = await pool.written(compiled, "lark", allowance)
             language, text = "lark", f"%llguidance {{}}\n{text}"
         return Sent(language, text, constraint.compiled, note="keys that are not declared may repeat" if repeats else "")
 

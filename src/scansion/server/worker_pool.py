@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import pickle
+import time
 from asyncio import StreamReader, StreamWriter
+from dataclasses import dataclass
 from typing import Any
 
 from scansion.errors import LimitError, ScansionError
@@ -16,13 +19,26 @@ from scansion.server.admission import FairQueue
 from scansion.server.nursery import Nursery
 from scansion.server.worker_process import HEADER
 
-__all__ = ["WorkerPool"]
+__all__ = ["Allowance", "WorkerPool"]
 
 _log = logging.getLogger("scansion.server")
 _MAX_ANSWER = 32 << 20
 _START_SECONDS = 30.0
 _RESTART_SECONDS = 1.0
 _WAITING_LIMIT = 128
+
+
+@dataclass
+class Allowance:
+    """What one request may have of the workers.
+
+    Attributes:
+        client: who asks; work waits fairly between clients.
+        seconds: wall time of work that is left, waiting not counted.
+    """
+
+    client: str
+    seconds: float = math.inf
 
 
 class WorkerPool:
@@ -61,23 +77,24 @@ class WorkerPool:
         while not self._idle.empty():
             self._idle.get_nowait().kill()
 
-    async def work(self, request: tuple[Any, ...], client: str) -> Any:
+    async def work(self, request: tuple[Any, ...], allowance: Allowance) -> Any:
         """Have a request worked on.
 
         Args:
             request: what ``worker_process`` understands.
-            client: who asks.
+            allowance: of whoever asks; what this takes is taken off.
 
         Raises:
             LimitError: it takes more time or memory than is allowed.
             ApiError: 429 where too much is waiting; or what the worker raised.
             ScansionError: what the worker raised.
         """
-        async with self._queue.place(client):
+        async with self._queue.place(allowance.client):
             worker = await self._idle.get()
             good = False
+            started = time.monotonic()
             try:
-                status, value = await asyncio.wait_for(worker.ask(request), self._seconds)
+                status, value = await asyncio.wait_for(worker.ask(request), max(0.0, min(self._seconds, allowance.seconds)))
                 good = True
             except TimeoutError:
                 self.kills += 1
@@ -94,6 +111,7 @@ class WorkerPool:
                     allowed=self._nursery.memory,
                 ) from None
             finally:
+                allowance.seconds -= time.monotonic() - started
                 if good:
                     self._idle.put_nowait(worker)
                 else:
