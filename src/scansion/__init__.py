@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         generate_many,
     )
     from scansion.grammar import Grammar
+    from scansion.json_schema import Violation
     from scansion.matching import Constraint, Expectation, Explanation, Matcher, allocate_bitmask, apply_bitmask, fill_bitmasks
     from scansion.models import load_model
     from scansion.vocabulary import Vocabulary
@@ -68,6 +69,7 @@ __all__ = [
     "ScansionError",
     "UnsatisfiableError",
     "UnsupportedError",
+    "Violation",
     "Vocabulary",
     "VocabularyError",
     "__version__",
@@ -92,6 +94,7 @@ _HOMES = {
     "GenerationOptions": "scansion.generation",
     "Grammar": "scansion.grammar",
     "Matcher": "scansion.matching",
+    "Violation": "scansion.json_schema",
     "Vocabulary": "scansion.vocabulary",
     "aextract": "scansion.generation",
     "agenerate": "scansion.generation",

@@ -66,7 +66,9 @@ def test_check_says_ok_or_where(capfd: pytest.CaptureFixture[str], tmp_path: Pat
     assert code == 1 and err == ""
     lines = out.splitlines()
     assert lines[0] == f"{good}: ok"
-    assert lines[1].startswith(f"{bad}: line 2, column 24 (byte 27): found '\"x\"}}'; expected ")
+    assert lines[1].startswith(
+        f"{bad}: line 2, column 24: at byte 27: `/age` must be an integer, not a string (`/properties/age/type`); found '\"x\"}}'; expected "
+    )
     assert lines[2].startswith(f"{short}: line 1, column 13 (byte 12): the text ends too early; expected ")
 
 
@@ -268,7 +270,7 @@ def test_mask_groups_and_counts(model: None) -> None:
     assert lines[0].endswith("tokens allowed after 1 bytes; expected 'g', 'r'")
     assert lines[1].split()[1] == "letters" and "'red'" in done.stdout
     wrong = command("mask", "-j", '{"enum": ["red"]}', "--prefix", '"ren')
-    refused((wrong.returncode, wrong.stdout, wrong.stderr), "leaves the grammar at byte 3", "expected 'd'")
+    refused((wrong.returncode, wrong.stdout, wrong.stderr), 'at byte 3: the whole value must be one of "red" (`/enum`)', "expected 'd'")
     ended = command("mask", "-j", "true", "--prefix", "true")
     assert "end of text" in ended.stdout
 

@@ -11,6 +11,7 @@ from scansion.cli.grammar_options import GrammarChoice, grammar_options, read_in
 from scansion.cli.output import ResultWriter
 
 if TYPE_CHECKING:
+    from scansion.json_schema import Violation
     from scansion.matching import Constraint
 
 __all__ = ["Fault", "command", "find_fault"]
@@ -21,16 +22,25 @@ _EXCERPT = 24
 
 @dataclass(frozen=True)
 class Fault:
-    """Where a text leaves its grammar. ``line`` and ``column`` count characters from 1, ``offset`` bytes from 0."""
+    """Where a text leaves its grammar.
+
+    Attributes:
+        line, column: in characters from 1; ``offset``: in bytes from 0.
+        found: what is there; ``expected``: what could be.
+        violation: the value and the keyword of the schema concerned, where the grammar is a schema and one can be named.
+    """
 
     line: int
     column: int
     offset: int
     found: str
     expected: str
+    violation: Violation | None = None
 
     def __str__(self) -> str:
-        return f"line {self.line}, column {self.column} (byte {self.offset}): {self.found}; expected {self.expected}"
+        if self.violation is None:
+            return f"line {self.line}, column {self.column} (byte {self.offset}): {self.found}; expected {self.expected}"
+        return f"line {self.line}, column {self.column}: {self.violation}; {self.found}; expected {self.expected}"
 
 
 @click.command()
@@ -74,7 +84,9 @@ def find_fault(constraint: Constraint, data: bytes) -> Fault | None:
     line = before.count("\n") + 1
     column = len(before) - (before.rfind("\n") + 1) + 1
     found = f"found {_excerpt(data[good:])}" if good < len(data) else "the text ends too early"
-    return Fault(line, column, good, found, str(matcher.expectation()))
+    source = constraint.program.source
+    violation = None if source is None else source.explain(data, good)
+    return Fault(line, column, good, found, str(matcher.expectation()), violation)
 
 
 def _excerpt(rest: bytes) -> str:

@@ -39,7 +39,10 @@ def command(*, choice: GrammarChoice, prefix: str, model_path: str | None) -> in
     if not matcher.accept_bytes(data):
         good = matcher.bytes_accepted(data)
         matcher.accept_bytes(data[:good])
-        raise RequestError(f"the prefix leaves the grammar at byte {good}: expected {matcher.expectation()}")
+        source = grammar.program.source
+        violation = None if source is None else source.explain(data, good)
+        why = f"the prefix leaves the grammar at byte {good}" if violation is None else f"the prefix leaves the schema: {violation}"
+        raise RequestError(f"{why}: expected {matcher.expectation()}")
     mask = allocate_bitmask(1, vocabulary.size)
     matcher.fill_bitmask(mask, 0)
     allowed = np.flatnonzero(np.unpackbits(mask[0].view(np.uint8), bitorder="little", count=vocabulary.size)).tolist()

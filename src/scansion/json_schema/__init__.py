@@ -6,9 +6,11 @@ documents       $schema, $id, $ref, scopes             -> sites
 normal_form     algebra, negation, oneOf, unevaluated  -> Shape: alternatives by type
 lower*          Shape                                  -> rules and specs in a ProgramBuilder
 feasible        least fixpoint                         -> what is impossible, taken out or refused
+explain         text, offset                           -> which keyword of the schema refuses it there
 """
 
 from scansion.json_schema.compiler import compile_schema, write_schema
 from scansion.json_schema.options import SchemaOptions
+from scansion.json_schema.violation import Violation
 
-__all__ = ["SchemaOptions", "compile_schema", "write_schema"]
+__all__ = ["SchemaOptions", "Violation", "compile_schema", "write_schema"]

@@ -9,6 +9,7 @@ from scansion.json_schema.lower import Lowering
 from scansion.json_schema.normal_form import Normaliser
 from scansion.json_schema.options import SchemaOptions
 from scansion.json_schema.source import parse_schema, refuse_foreign_values
+from scansion.json_schema.violation import SchemaSource
 from scansion.program import ProgramBuilder, ProgramData
 
 __all__ = ["compile_schema", "write_schema"]
@@ -31,7 +32,9 @@ def compile_schema(schema: Any, options: SchemaOptions) -> tuple[ProgramData, li
     except ScopeNeeded:
         builder = ProgramBuilder(options.whitespace, options.spelling == "canonical")
         root, dropped = _write(value, options, builder, scoped=True)
-    return builder.finish(builder.json_root(root)), dropped
+    program = builder.finish(builder.json_root(root))
+    program.source = SchemaSource(value, options)
+    return program, dropped
 
 
 def write_schema(schema: Any, options: SchemaOptions, builder: ProgramBuilder) -> int:

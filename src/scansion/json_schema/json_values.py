@@ -1,11 +1,16 @@
-"""Words for JSON values, as error messages use them."""
+"""JSON values as Python holds them: what they are in words, and when two are equal."""
 
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
-__all__ = ["kind_of"]
+from scansion.errors import LimitError
+
+__all__ = ["MAX_EXPONENT", "canonical", "exact", "kind_of"]
+
+MAX_EXPONENT = 4_000
 
 
 def kind_of(value: Any) -> str:
@@ -23,3 +28,34 @@ def kind_of(value: Any) -> str:
     if not isinstance(value, (int, float, Decimal)):
         return f"a Python {type(value).__name__}"
     return "a number" if value == value and value not in (float("inf"), float("-inf")) else str(value)
+
+
+def exact(number: Any) -> Fraction:
+    """The exact value of a JSON number as Python holds it; a float is the decimal its ``repr`` shows.
+
+    Raises:
+        LimitError: beyond 10 to the ``MAX_EXPONENT`` (written out it would fill memory).
+    """
+    if isinstance(number, int):
+        return Fraction(number)
+    decimal = number if isinstance(number, Decimal) else Decimal(repr(number))
+    if decimal and abs(decimal.adjusted()) > MAX_EXPONENT:
+        raise LimitError(
+            f"the schema has a number of about 10^{decimal.adjusted()}, beyond 10^±{MAX_EXPONENT:,}", limit="exponent", allowed=MAX_EXPONENT
+        )
+    return Fraction(decimal)
+
+
+def canonical(value: Any) -> Any:
+    """A key that two JSON values share exactly when they are equal as JSON Schema compares them: 1 is 1.0, key order aside.
+
+    Raises:
+        LimitError: a number too large to be written out.
+    """
+    if isinstance(value, dict):
+        return "object", frozenset((name, canonical(inner)) for name, inner in value.items())
+    if isinstance(value, list):
+        return "array", tuple(map(canonical, value))
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return type(value).__name__, value
+    return "number", exact(value)

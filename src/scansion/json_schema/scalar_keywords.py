@@ -11,10 +11,10 @@ from scansion._kernel import Language
 from scansion.errors import GrammarError, UnsupportedError
 from scansion.json_schema.documents import Site
 from scansion.json_schema.formats import format_language
-from scansion.json_schema.json_values import kind_of
+from scansion.json_schema.json_values import exact, kind_of
 from scansion.json_schema.keywords import NUMBER, STRING, TYPE_INTEGER, TYPE_NUMBER, count
 from scansion.json_schema.numbers import decidable_numbers, number_language
-from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, Grid, NumberSet, StringSet, exact, number_text
+from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, Grid, NumberSet, StringSet, number_text
 from scansion.json_schema.shape_algebra import conjoin, unite
 from scansion.json_schema.shapes import ALL_LITERALS, ANY_ARRAY, ANY_OBJECT, FALSE, NOTHING, NULL, TRUE, Shape
 from scansion.languages.regex import parse_ecma
@@ -22,7 +22,7 @@ from scansion.languages.regex import parse_ecma
 if TYPE_CHECKING:
     from scansion.json_schema.normal_form import Normaliser
 
-__all__ = ["numbers", "other_numbers", "other_strings", "other_values", "pattern", "strings", "values"]
+__all__ = ["format_of", "numbers", "other_numbers", "other_strings", "other_values", "pattern", "strings", "values"]
 
 _CHARACTER = Language.char_class([(0, 0x10FFFF)])
 
@@ -104,8 +104,7 @@ def pattern(site: Site, text: Any, keyword: str) -> Language:
 def _format(norm: Normaliser, site: Site, name: Any) -> Language | None:
     if not isinstance(name, str):
         raise site.wrong(f"format must be a string, not {kind_of(name)}", "format")
-    resource = site.resource
-    language = format_language(name, resource.draft if resource.explicit else 2020)
+    language = format_of(site, name)
     if language is None and norm.options.formats == "strict":
         raise UnsupportedError(
             f"the format {name!r} is not known",
@@ -114,6 +113,12 @@ def _format(norm: Normaliser, site: Site, name: Any) -> Language | None:
             hint="formats='enforce' reads unknown formats as annotations",
         )
     return language
+
+
+def format_of(site: Site, name: str) -> Language | None:
+    """The strings of a format as the draft of a site knows it; None where the name is not known."""
+    resource = site.resource
+    return format_language(name, resource.draft if resource.explicit else 2020)
 
 
 # Numbers

@@ -17,7 +17,6 @@ from fractions import Fraction
 from typing import Any
 
 from scansion._kernel import Language
-from scansion.errors import LimitError
 from scansion.json_schema.numbers import number_language
 
 __all__ = [
@@ -25,17 +24,14 @@ __all__ = [
     "ANY_NUMBER",
     "ANY_STRING",
     "MAX_APART",
-    "MAX_EXPONENT",
     "MAX_POINTS",
     "Grid",
     "NumberSet",
     "StringSet",
-    "exact",
     "number_text",
     "same_number",
 ]
 
-MAX_EXPONENT = 4_000
 MAX_POINTS = 5_000  # numbers tried one by one where the conditions on them are too many for an automaton
 MAX_APART = 8  # languages of one set of strings that are kept apart
 _COSTLY = 4  # intersections of this many languages are not united
@@ -247,22 +243,6 @@ class NumberSet:
 
 
 ANY_STRING = StringSet({}, ANYTHING)
-
-
-def exact(number: Any) -> Fraction:
-    """The exact value of a JSON number as Python holds it; a float is the decimal its ``repr`` shows.
-
-    Raises:
-        LimitError: beyond 10 to the ``MAX_EXPONENT`` (written out it would fill memory).
-    """
-    if isinstance(number, int):
-        return Fraction(number)
-    decimal = number if isinstance(number, Decimal) else Decimal(repr(number))
-    if decimal and abs(decimal.adjusted()) > MAX_EXPONENT:
-        raise LimitError(
-            f"the schema has a number of about 10^{decimal.adjusted()}, beyond 10^±{MAX_EXPONENT:,}", limit="exponent", allowed=MAX_EXPONENT
-        )
-    return Fraction(decimal)
 
 
 def number_text(number: Any) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scansion.json_schema import Violation
 
 __all__ = ["Expectation", "Explanation", "describe_bytes"]
 
@@ -41,6 +45,7 @@ class Explanation:
         offset: how many of its bytes fit, counted from the token's first.
         expected: what may come after those bytes.
         reason: one sentence.
+        violation: for a grammar from a JSON Schema, where ``explain`` was given the text so far: the value and the keyword concerned.
     """
 
     token_id: int
@@ -48,6 +53,7 @@ class Explanation:
     offset: int
     expected: Expectation
     reason: str
+    violation: Violation | None = None
 
     def __str__(self) -> str:
         return self.reason

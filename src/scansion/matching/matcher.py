@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from scansion import _kernel
 from scansion.errors import VocabularyError
 from scansion.matching.explanation import Expectation, Explanation
 
 if TYPE_CHECKING:
+    from scansion.json_schema import Violation
     from scansion.matching.constraint import Constraint
 
 __all__ = ["Matcher"]
@@ -47,39 +50,57 @@ class Matcher(_kernel.Matcher):
         where = self.constraint.places.names(self.expected())
         return Expectation(self.next_bytes(), where, self.is_complete)
 
-    def explain(self, token_id: int) -> Explanation | None:
+    def explain(self, token_id: int, text: bytes | str | None = None) -> Explanation | None:
         """Why a token is not allowed here; None where it is. The matcher does not move.
 
+        Args:
+            token_id: the token asked about.
+            text: everything written so far, which the matcher itself does not keep. With it, and a grammar from a JSON Schema, the
+                explanation names the byte of the text, the value and the keyword: "at byte 57: `/items/3/price` must be at most 100".
+
         Raises:
-            VocabularyError: the vocabulary has no such id.
+            VocabularyError: the vocabulary has no such id, or it is no integer.
         """
         vocabulary = self.constraint.vocabulary
+        if not isinstance(token_id, (int, np.integer)):
+            raise VocabularyError(f"a token id is an integer, not {token_id!r}")
         if not 0 <= token_id < vocabulary.size:
             raise VocabularyError(f"there is no token {token_id}: the vocabulary has {vocabulary.size} ids")
         if self.allows(token_id):
             return None
         name = vocabulary.token_name(token_id)
-        text = vocabulary.token_bytes(token_id)
+        token = vocabulary.token_bytes(token_id)
 
-        def explanation(offset: int, expected: Expectation, reason: str) -> Explanation:
-            return Explanation(token_id, name, offset, expected, reason)
+        def explanation(offset: int, expected: Expectation, reason: str, violation: Violation | None = None) -> Explanation:
+            if violation is not None:
+                reason = f"{name}: {violation}; expected {expected}"
+            return Explanation(token_id, name, offset, expected, reason, violation)
 
         if self.is_finished:
             return explanation(0, Expectation(b"", (), False), f"{name}: the text has ended")
         expected = self.expectation()
         if token_id in vocabulary.eos_token_ids:
-            return explanation(0, expected, f"{name}: the text cannot end here; expected {expected}")
-        if text is None:
+            violation = self._violation(text, b"", 0)
+            return explanation(0, expected, f"{name}: the text cannot end here; expected {expected}", violation)
+        if token is None:
             return explanation(0, expected, f"{name} is never text, and no token terminal names it here; expected {expected}")
-        offset = self.bytes_accepted(text)
+        offset = self.bytes_accepted(token)
         if offset:
             ahead = self.fork()
-            ahead.accept_bytes(text[:offset])
+            ahead.accept_bytes(token[:offset])
             expected = ahead.expectation()
-        if offset == len(text):
+        if offset == len(token):
             return explanation(offset, expected, f"{name}: its bytes fit, but no tokens of this vocabulary can finish the text after it")
-        found = repr(text[offset : offset + 1])[1:]
-        return explanation(offset, expected, f"{name}: {found} at byte {offset} of the token does not fit; expected {expected}")
+        found = repr(token[offset : offset + 1])[1:]
+        reason = f"{name}: {found} at byte {offset} of the token does not fit; expected {expected}"
+        return explanation(offset, expected, reason, self._violation(text, token, offset))
+
+    def _violation(self, text: bytes | str | None, token: bytes, offset: int) -> Violation | None:
+        source = self.constraint.program.source
+        if text is None or source is None:
+            return None
+        before = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
+        return source.explain(before + token, len(before) + offset)
 
     # --- for tokenizers -----------------------------------------------------------------------------------------------
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scansion._kernel import Language, Program
+
+if TYPE_CHECKING:
+    from scansion.json_schema.violation import SchemaSource
 
 __all__ = ["ProgramData"]
 
@@ -41,11 +44,12 @@ class ProgramData:
         punctuation: nine lexeme indices.
         node_labels: index into ``labels`` for each node, or -1.
         labels: rule names, JSON pointers or constraints in words, for messages only.
+        source: the schema it was written from, for messages only; None for grammars of other kinds.
 
     Two programs are equal when all of these are; ``hash`` and ``digest`` are of the content. Pickles.
     """
 
-    __slots__ = (*_FIELDS, "_digest", "_kernel", "_labels", "_worded")
+    __slots__ = (*_FIELDS, "_digest", "_kernel", "_labels", "_worded", "source")
 
     nodes: list[int]
     targets: list[int]
@@ -59,6 +63,7 @@ class ProgramData:
     start: int
     canonical_keys: bool
     node_labels: list[int]
+    source: SchemaSource | None
 
     def __init__(
         self,
@@ -76,6 +81,7 @@ class ProgramData:
         canonical_keys: bool,
         node_labels: list[int],
         labels: Sequence[str | Callable[[], str]],
+        source: SchemaSource | None = None,
     ) -> None:
         self.nodes = nodes
         self.targets = targets
@@ -89,6 +95,7 @@ class ProgramData:
         self.start = start
         self.canonical_keys = canonical_keys
         self.node_labels = node_labels
+        self.source = source
         self._labels = labels
         self._worded: list[str] | None = None
         self._digest: str | None = None
@@ -114,7 +121,7 @@ class ProgramData:
     def with_token_sets(self, token_sets: list[list[tuple[int, int]]]) -> ProgramData:
         """The same program over other token sets."""
         fields = {name: getattr(self, name) for name in _FIELDS} | {"token_sets": token_sets}
-        return ProgramData(**fields, labels=self.labels)
+        return ProgramData(**fields, labels=self.labels, source=self.source)
 
     def kernel(self) -> Program:
         """The program loaded into the kernel; built once and kept."""
@@ -154,7 +161,7 @@ class ProgramData:
         return hash((len(self.nodes), len(self.rules), tuple(self.nodes[:96])))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, ({name: getattr(self, name) for name in (*_FIELDS, "labels")},)
+        return _restore, ({name: getattr(self, name) for name in (*_FIELDS, "labels", "source")},)
 
 
 def _restore(fields: dict[str, Any]) -> ProgramData:
