@@ -7,6 +7,9 @@ import json
 import httpx
 import pytest
 
+from scansion import Grammar
+from scansion.server.json_mode import JSON_MODE_GBNF
+
 pytestmark = pytest.mark.model
 
 CHAT = "/v1/chat/completions"
@@ -17,36 +20,56 @@ PROMPTS = [
     "List three fruits as JSON",
     "Tell me about the moon in JSON with two keys",
     "A config file with port and host",
+    "A recipe for tea as JSON",
+    "JSON for a book with title and author",
+    "Weather in Oslo, as JSON",
+    "A JSON object with a boolean and a number",
+    "Describe a car in JSON",
+    "A shopping list in JSON",
+    "Return the capital of France as JSON",
+    "A user profile in JSON with email",
+    "JSON describing a triangle",
+    "An invoice with two lines, as JSON",
+    "Three colours with hex codes as JSON",
+    "A train timetable entry in JSON",
+    "Translate hello into Spanish, answer in JSON",
+    "A to-do list as JSON with priorities",
 ]
-NEAR_TIE = 0.35  # nats: what two builds of llama.cpp were seen to differ by on the 4-bit model (up to 0.15)
-
-
-def asked(prompt):
-    return {"messages": [{"role": "user", "content": prompt}], "response_format": {"type": "json_object"}, "temperature": 0}
+ODDS_APART = 0.6
+"""Nats by which two builds of llama.cpp may disagree about the odds of two tokens: up to 0.45 was seen on the 4-bit model, for
+tokens it gives about the same probability. Elsewhere a disagreement of that size changes no token."""
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_the_same_tokens_as_llama_server(post, llama_server, embedded, prompt):
+    """Token by token; where the two part, both servers are asked how likely they find either token."""
     body = {
         "messages": [{"role": "user", "content": prompt}],
         "response_format": {"type": "json_object"},
-        "max_tokens": 60,
+        "max_tokens": 40,
         "temperature": 0,
+        "logprobs": True,
+        "top_logprobs": 20,
     }
-    theirs = httpx.post(llama_server + CHAT, json={**body, "verbose": True, "return_tokens": True}, timeout=120).json()
-    ours = post(CHAT, {**body, "logprobs": True, "top_logprobs": 20, "scansion": {"finish": False}}).json()
-    vocabulary = embedded.service.backend._model.vocabulary
-    their_tokens = [data for token in theirs["__verbose"]["tokens"] if (data := vocabulary.token_bytes(token))]
-    entries = ours["choices"][0]["logprobs"]["content"]
-    for entry, token in zip(entries, their_tokens, strict=False):
-        if bytes(entry["bytes"]) != token:
-            # The two are different builds of llama.cpp: they may part where two tokens are about as likely, or where the
-            # likeliest was refused and the redraw is among unlikely ones.
-            likelihood = {bytes(other["bytes"]): other["logprob"] for other in entry["top_logprobs"]}
-            assert token not in likelihood or abs(likelihood[token] - entry["logprob"]) < NEAR_TIE
+    theirs = httpx.post(llama_server + CHAT, json=body, timeout=120).json()["choices"][0]
+    ours = post(CHAT, {**body, "scansion": {"finish": False}}).json()["choices"][0]
+    grammar = Grammar.from_gbnf(JSON_MODE_GBNF).compile(embedded.service.backend._model.vocabulary).matcher()
+    for our, their in zip(ours["logprobs"]["content"], theirs["logprobs"]["content"], strict=False):
+        mine, other = bytes(our["bytes"]), bytes(their["bytes"])
+        if not grammar.accept_bytes(other):
+            return  # llama-server left its own grammar
+        if mine != other:
+            apart = _odds(our, mine, other) + _odds(their, other, mine)
+            assert 0 <= apart < ODDS_APART, f"{mine!r} here, {other!r} there: {apart:.2f} nats are no near tie"
             return
-    assert ours["choices"][0]["message"]["content"] == theirs["choices"][0]["message"]["content"]
-    assert ours["choices"][0]["finish_reason"] == theirs["choices"][0]["finish_reason"]
+    assert ours["message"]["content"] == theirs["message"]["content"]
+    assert ours["finish_reason"] == theirs["finish_reason"]
+
+
+def _odds(entry, first, second):
+    """By how many nats a server finds one token likelier than another; both must be among the likeliest it names."""
+    likelihood = {bytes(top["bytes"]): top["logprob"] for top in entry["top_logprobs"]}
+    return likelihood[first] - likelihood[second]
 
 
 def test_content_is_the_value_alone(post):
