@@ -5,6 +5,7 @@
 // tracked text and a continuation set. A *state* is an interned set of threads, closed: where a lexeme may end here, what follows it is there too.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -92,7 +93,8 @@ class Engine {
     // The same for a key whose text no token need know (mask walks).
     StateId after_unknown_key(StackId stack, std::uint32_t item = 0);
     // The state whose mask is this one's: counters far from their bounds, used keys and texts no token can complete are folded.
-    StateId fold(StateId state, std::uint32_t longest);
+    // `share` gives for a lexeme state one that no token tells apart from it.
+    StateId fold(StateId state, std::uint32_t longest, const std::function<LexId(LexId)>& share);
     StateId after_key(StackId stack, std::uint32_t key, std::uint32_t text, std::uint32_t item = 0);  // text: trie node + 1, or 0 where `key` is given
     // The text of a unique array's item with one byte more; white space between JSON tokens is no part of it.
     std::uint32_t extend_item(std::uint32_t item, LexId lex, std::uint8_t byte);
@@ -136,8 +138,8 @@ class Engine {
             for (std::uint32_t node : key_nodes_[objects_[i.data].spec]) visit(node);
         }
     }
-    // A key of that lexeme can always become one that is new.
-    bool endless_key(LexId lex) const;
+    // However a token of `longest` bytes goes on, a key of that lexeme can still become one that is new.
+    bool endless_key(LexId lex, std::uint32_t longest) const;
     // All words a key being read can still become, as texts, where they are finitely many and few; else nothing.
     void few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out);
     template <class Visit>

@@ -106,6 +106,23 @@ class Languages {
     // All characters of the range lead back to `a` itself.
     bool loops_on(LangId a, CodePoint first, CodePoint last);
 
+    // `a` with every repetition that takes at least `far_count` characters to its bound taken as unbounded. The same words up to `within` characters are in both languages, and where it
+    // is not `mixed` (nothing under a complement changed) all words of `a` are in `to`.
+    struct Folded {
+        LangId to;
+        std::uint32_t within;
+        bool mixed;
+    };
+    Folded fold_counts(LangId a);
+    // The same where no text of `longest` characters can tell the two apart; else `a`.
+    LangId fold_far_counts(LangId a, std::uint32_t longest);
+    // Where every text is the beginning of a word: how many characters at most a word then still needs. nullopt also where that is not seen quickly.
+    std::optional<std::uint32_t> any_prefix(LangId a);
+    // More than 256 words are at most `more` characters longer than the shortest.
+    bool has_many_words(LangId a, std::uint32_t more);
+    // However it begins, within `longest` characters a word can be finished in many ways.
+    bool is_plentiful(LangId a, std::uint32_t longest);
+
     // Structure, for serialisation and for converters to other grammar languages.
     LangOp op(LangId a) const { return nodes_[a].op; }
     const RangeSet& class_ranges(LangId a) const { return classes_[nodes_[a].a]; }
@@ -118,6 +135,7 @@ class Languages {
     static constexpr std::size_t state_limit = 20000;
     static constexpr std::size_t width_limit = 50000;
     static constexpr std::size_t word_limit = 1000000;  // characters of a shortest word
+    static constexpr std::uint32_t far_count = 24;      // characters of repetitions that no ordinary token makes
 
   private:
     Languages();
@@ -142,6 +160,8 @@ class Languages {
     const LengthSet& lengths(LangId a);
     std::optional<std::uint32_t> length_near(LangId a, std::uint32_t low, std::uint32_t high);
     bool has_words_of_at_least(LangId a, std::uint32_t low);
+    std::optional<std::vector<LangId>> reachable(LangId a, std::size_t most);
+    std::optional<std::uint32_t> any_prefix_by_states(LangId a);
     // Splits an intersection into what is not `any_char{low,high}` and those bounds; false where there are none.
     bool split_length(LangId a, LangId& rest, std::uint32_t& low, std::uint32_t& high);
 
@@ -152,6 +172,9 @@ class Languages {
     IndexTable class_table_;
     std::vector<Automaton> automata_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> automaton_hashes_;
+    FlatMap folded_table_, any_prefix_;        // by language: index in folded_; 0, or what is needed + 1
+    FlatMap far_folded_, plentiful_;           // by language << 32 | longest
+    std::vector<Folded> folded_;
 };
 
 RangeSet normalise(RangeSet ranges);

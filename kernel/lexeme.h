@@ -123,6 +123,8 @@ class Lexemes {
     LexId fold_lengths(LexId id, std::uint32_t longest);
     // Inside a JSON string of bounded length: the same state without the bounds (Languages::split_bounds); else the state itself.
     LexId without_bounds(LexId id, std::uint32_t& low, std::uint32_t& high);
+    // The same place of the decoder, in another language.
+    LexId in_language(LexId id, LangId language);
     // Characters that must still be begun before a JSON string may be closed.
     std::uint32_t min_characters(LexId id);
     LangId remaining_language(LexId id) const { return states_[id].key.lang; }

@@ -98,7 +98,10 @@ LexId Lexemes::fold_lengths(LexId id, std::uint32_t longest) {
     LangId cls;
     std::uint32_t low, high;
     Lock lock(languages().mutex);
-    if (!languages().is_class_repeat(k.lang, cls, low, high)) return id;
+    if (!languages().is_class_repeat(k.lang, cls, low, high)) {
+        const LangId far = languages().fold_far_counts(k.lang, longest);
+        return far == k.lang ? id : in_language(id, far);
+    }
     // No token holds more than `longest` characters: a larger minimum forbids every end, a larger maximum forbids nothing.
     std::uint32_t folded_low = std::min(low, longest + 1), folded_high = high >= longest ? unbounded : high;
     if (folded_low == low && folded_high == high) return id;
@@ -116,6 +119,13 @@ LexId Lexemes::without_bounds(LexId id, std::uint32_t& low, std::uint32_t& high)
     LexKey free = k;
     free.lang = rest;
     return intern(free);
+}
+
+LexId Lexemes::in_language(LexId id, LangId language) {
+    Lock lock(languages().mutex);
+    LexKey key = states_[id].key;
+    key.lang = language;
+    return intern(key);
 }
 
 std::uint32_t Lexemes::min_characters(LexId id) {

@@ -34,7 +34,7 @@ std::uint32_t Masks::memo_for(StateId state) {
         std::fill(memo_of_state_.begin(), memo_of_state_.end(), 0);
         memo_bytes_ = 0;
     }
-    const StateId folded = engine_.fold(state, vocabulary_.longest_token());
+    const StateId folded = engine_.fold(state, vocabulary_.longest_token(), [this](LexId lex) { return vocabulary_.shared_state(lex); });
     std::uint32_t shared;
     if (folded < memo_of_state_.size() && memo_of_state_[folded]) {
         shared = memo_of_state_[folded] - 1;
@@ -140,7 +140,7 @@ bool Masks::sliceable(const Thread& t) {
             if ((item.kind() == Resume::array_next || item.kind() == Resume::array_open) && engine_.array_frames().spec(item.data).unique) return false;
     if (t.text) {
         // A key of few words that begins in this token is walked, so that tokens which leave it no way on are noticed.
-        if (t.text != foreign_text && !engine_.endless_key(t.lex)) return false;
+        if (t.text != foreign_text && !engine_.endless_key(t.lex, vocabulary_.longest_token())) return false;
         for (const Item& item : engine_.items(t.stack))
             if (item.kind() != Resume::object_group) return false;
     }
@@ -164,7 +164,7 @@ void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, 
 }
 
 void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
-    auto slice = vocabulary_.slice(node, t.text ? t.lex : lexemes_.fold_lengths(t.lex, vocabulary_.longest_token()));
+    auto slice = vocabulary_.slice(node, node == 0 ? t.lex : lexemes_.fold_lengths(t.lex, vocabulary_.longest_token()));
     if ((t.text && t.text != foreign_text) || (node != 0 && t.item && t.item != foreign_text)) {
         add_new_text(node, t, *slice, keys);
         return;

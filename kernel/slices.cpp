@@ -1,5 +1,6 @@
 // Slices: what a vocabulary makes of a lexeme state. Built on demand, shared by all grammars, kept within a budget.
 #include <algorithm>
+#include <bit>
 
 #include "vocabulary.h"
 
@@ -31,31 +32,34 @@ std::shared_ptr<const Slice> Vocabulary::keep(std::uint64_t key, std::shared_ptr
 std::shared_ptr<const Slice> Vocabulary::slice(std::uint32_t node, LexId lex) {
     const std::uint64_t key = (std::uint64_t{node} << 32) | lex;
     if (auto known = cached(key)) return known;
+    if (node == 0)
+        if (auto difference = known_difference(lex)) return keep(key, lacking(*slice(0, difference->base), *difference));
     std::uint32_t low = 0, high = 0;
     const LexId free = node == 0 ? Lexemes::instance().without_bounds(lex, low, high) : lex;
-    if (free == lex) return keep(key, build_slice(node, lex, false));
-    auto whole = measured_slice(free);
+    if (free == lex || (low <= 1 && high == unbounded)) return keep(key, build_slice(node, lex, no_measure));
+    auto whole = measured_slice(free, high < near_length ? 0 : near_length);
     // No token can reach the bounds: the strings might as well be unbounded.
     if (low == 0 && (whole->by_length.empty() || whole->by_length.back().first <= high) &&
         std::all_of(whole->ends.begin(), whole->ends.end(), [&](const Slice::End& e) { return e.characters <= high; }))
-        return keep(key, slice(0, free));
+        return keep(key, whole);
     return keep(key, bounded_slice(*whole, low, high));
 }
 
-std::shared_ptr<const Slice> Vocabulary::measured_slice(LexId free) {
-    const std::uint64_t key = (std::uint64_t{measured} << 32) | free;
+std::shared_ptr<const Slice> Vocabulary::measured_slice(LexId free, std::uint32_t from) {
+    const std::uint64_t key = (std::uint64_t{measured + from} << 32) | free;
     if (auto known = cached(key)) return known;
-    return keep(key, build_slice(0, free, true));
+    return keep(key, build_slice(0, free, from));
 }
 
-void Vocabulary::keep_stay(Slice& slice, std::vector<std::uint32_t> stay) const {
-    if (stay.size() > dense_limit) {
-        slice.bits.assign(words(), 0);
-        for (std::uint32_t id : stay) slice.bits[id / 32] |= 1u << (id % 32);
-    } else {
-        slice.stay = std::move(stay);
-        slice.stay.shrink_to_fit();
+// `bits`: of `count` tokens.
+void Vocabulary::keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count) const {
+    if (count > dense_limit) {
+        slice.bits = std::move(bits);
+        return;
     }
+    slice.stay.reserve(count);
+    for (std::uint32_t w = 0; w < bits.size() && slice.stay.size() < count; ++w)
+        for (std::uint32_t left = bits[w]; left; left &= left - 1) slice.stay.push_back(w * 32 + static_cast<std::uint32_t>(std::countr_zero(left)));
 }
 
 void Vocabulary::keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes) const {
@@ -64,81 +68,124 @@ void Vocabulary::keep_exits(Slice& slice, const std::vector<std::uint32_t>& node
     slice.remainders = merge_subtries(trie_, small);
 }
 
-// `measure`: of a JSON string's state at the root, also how long strings get.
-std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, bool measure) const {
+namespace {
+// What a walk over the vocabulary must know of a lexeme state, looked up once; states and their steps are numbered as they are met.
+struct WalkedState {
+    LexId lex;
+    const LexRow* row;
+    std::uint64_t loops;       // kinds of bytes that lead back here
+    std::uint32_t still;       // characters a string must still get, where that is measured
+    bool closed, accepts, in_body;
+    std::uint32_t next;        // of class c: steps[next + c]
+};
+class WalkedStates {
+  public:
+    static constexpr std::uint32_t dead = 0xffffffffu, unknown = 0xfffffffeu;
+    explicit WalkedStates(bool measured) : measured_(measured) { states_.reserve(64), steps_.reserve(1024); }
+    std::uint32_t number(LexId lex) {
+        for (std::size_t i = states_.size(); i-- > 0 && i + near > states_.size();)
+            if (states_[i].lex == lex) return static_cast<std::uint32_t>(i);
+        if (states_.size() > near) {
+            for (; indexed_ < states_.size(); ++indexed_) index_.insert(states_[indexed_].lex, static_cast<std::uint32_t>(indexed_));
+            if (std::uint32_t known = index_.find(lex); known != FlatMap::none) return known;
+        }
+        const LexRow& row = lexemes_.row(lex);
+        const LexState& state = lexemes_[lex];
+        const std::uint32_t still = measured_ ? lexemes_.min_characters(lex) : 0;
+        farthest = std::max(farthest, still);
+        states_.push_back({lex, &row, lexemes_.looping_kinds(lex), still, state.key.mode == LexMode::end, state.accepting, state.key.mode == LexMode::body,
+                           static_cast<std::uint32_t>(steps_.size())});
+        for (LexId to : row.targets) steps_.push_back(to == dead_lex ? dead : unknown);
+        return static_cast<std::uint32_t>(states_.size() - 1);
+    }
+    std::uint32_t step(std::uint32_t state, std::uint8_t byte) {
+        const WalkedState& s = states_[state];
+        const std::uint32_t slot = s.next + s.row->map->cls[byte];
+        if (steps_[slot] != unknown) return steps_[slot];
+        const std::uint32_t to = number(s.row->step(byte));
+        return steps_[slot] = to;
+    }
+    const WalkedState& operator[](std::uint32_t i) const { return states_[i]; }
+    std::uint32_t farthest = 0;
+
+  private:
+    static constexpr std::size_t near = 16;
+    Lexemes& lexemes_ = Lexemes::instance();
+    bool measured_;
+    std::vector<WalkedState> states_;
+    std::vector<std::uint32_t> steps_;
+    FlatMap index_;
+    std::size_t indexed_ = 0;
+};
+}  // namespace
+
+std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, std::uint32_t from, std::uint32_t* far) const {
+    const bool measure = from != no_measure;
     auto slice = std::make_unique<Slice>();
-    Lexemes& lexemes = Lexemes::instance();
-    std::vector<std::uint32_t> stay, exits;
-    if (node == 0) stay.reserve(trie_.tokens.size());
-    if (measure) slice->by_length.reserve(trie_.tokens.size());
+    WalkedStates states(measure || far);
+    std::vector<std::uint32_t> exits, bits(words(), 0);
+    std::size_t stay = 0;
+    if (measure && from == 0) slice->by_length.reserve(trie_.tokens.size());
+    slice->measured_from = measure ? from : 0;
+    auto measure_token = [&](std::uint32_t length, std::uint32_t id) {
+        if (length >= from) slice->by_length.emplace_back(length, id);
+    };
     struct Level {
         std::uint32_t end;
+        std::uint32_t state;
         std::uint32_t characters;  // begun so far; an escape is begun by its backslash
         std::uint32_t sequences;   // UTF-8 sequences begun so far: the same but for escapes
-        LexId lex;
-        const LexRow* row;
-        std::uint64_t loops;       // kinds of bytes that lead back here
-        std::uint32_t still;       // characters a string must still get
-    };
-    std::unordered_map<LexId, std::pair<std::uint64_t, std::uint32_t>> known;
-    LexId last_id = dead_lex;
-    std::pair<std::uint64_t, std::uint32_t> last{0, 0};
-    auto properties = [&](LexId id) {
-        if (id == last_id) return last;
-        auto [it, fresh] = known.try_emplace(id);
-        if (fresh) it->second = {lexemes.looping_kinds(id), measure ? lexemes.min_characters(id) : 0};
-        last_id = id;
-        return last = it->second;
     };
     std::vector<Level> path;
     path.reserve(longest_ + 2);
-    path.push_back({trie_.nodes[node].end, 0, 0, lex, &lexemes.row(lex), properties(lex).first, properties(lex).second});
-    for (std::uint32_t n = node + 1; n < trie_.nodes[node].end;) {
-        while (path.back().end <= n) path.pop_back();
+    Level here{trie_.nodes[node].end, states.number(lex), 0, 0};
+    const std::uint32_t stop = here.end;
+    for (std::uint32_t n = node + 1; n < stop;) {
+        while (here.end <= n) here = path.back(), path.pop_back();
         const TrieNode& t = trie_.nodes[n];
-        const Level here = path.back();
-        const LexId to = here.row->step(t.byte);
-        if (to == dead_lex) {
+        const std::uint32_t to = states.step(here.state, t.byte);
+        if (to == WalkedStates::dead) {
             n = t.end;
             continue;
         }
-        const bool closed = lexemes[to].key.mode == LexMode::end;
-        Level next{t.end, here.characters, here.sequences + ((t.byte & 0xc0) != 0x80), to, here.row, here.loops, here.still};
-        if (measure && !closed && lexemes[here.lex].key.mode == LexMode::body) ++next.characters;
-        if (to != here.lex) {
-            next.row = &lexemes.row(to);
-            std::tie(next.loops, next.still) = properties(to);
+        const WalkedState s = states[to];
+        const std::uint32_t characters = here.characters + (measure && !s.closed && states[here.state].in_body);
+        const std::uint32_t sequences = here.sequences + ((t.byte & 0xc0) != 0x80);
+        if (s.closed) slice->ends.push_back({n, static_cast<std::uint32_t>(path.size()) + 1, characters});
+        for (std::uint32_t i = t.first_token, last = i + t.token_count; i < last; ++i) {
+            const std::uint32_t id = trie_.tokens[i];
+            bits[id / 32] |= 1u << (id % 32);
+            if (measure && !s.closed) measure_token(characters + s.still, id);
         }
-        if (closed) slice->ends.push_back({n, static_cast<std::uint32_t>(path.size()), next.characters});
-        for (std::uint32_t i = 0; i < t.token_count; ++i) {
-            const std::uint32_t id = trie_.tokens[t.first_token + i];
-            stay.push_back(id);
-            if (measure && !closed) slice->by_length.emplace_back(next.characters + next.still, id);
-        }
+        stay += t.token_count;
         if (t.end == n + 1) {
             ++n;
             continue;
         }
-        const bool accepts = lexemes.accepting(to);
-        if (accepts) exits.push_back(n);
-        if (next.row->live_bytes == 0) {
+        if (s.accepts) exits.push_back(n);
+        if (s.row->live_bytes == 0) {
             n = t.end;
             continue;
         }
-        if (next.loops && !accepts && !(kinds_[n] & ~next.loops)) {  // every byte below leads back here: the subtree is taken whole
-            for (std::uint32_t i = t.first_token + t.token_count; i < trie_.nodes[t.end].first_token; ++i) {
+        if (s.loops && !s.accepts && !(kinds_[n] & ~s.loops)) {  // every byte below leads back here: the subtree is taken whole
+            const std::uint32_t first = t.first_token + t.token_count, last = trie_.nodes[t.end].first_token;
+            for (std::uint32_t i = first; i < last; ++i) {
                 const std::uint32_t id = trie_.tokens[i];
-                stay.push_back(id);
-                if (measure) slice->by_length.emplace_back(next.characters + (characters_[id] - next.sequences) + next.still, id);
+                bits[id / 32] |= 1u << (id % 32);
             }
+            if (measure && (from == 0 || characters + most_below_[n] + s.still >= from))
+                for (std::uint32_t i = first; i < last; ++i) measure_token(characters + (characters_[trie_.tokens[i]] - sequences) + s.still, trie_.tokens[i]);
+            stay += last - first;
             n = t.end;
             continue;
         }
-        path.push_back(next);
+        path.push_back(here);
+        here = {t.end, to, characters, sequences};
         ++n;
     }
-    keep_stay(*slice, std::move(stay));
+    keep_stay(*slice, std::move(bits), stay);
     keep_exits(*slice, exits);
+    if (far) *far = states.farthest;
     if (measure) {  // counting sort: lengths are small, tokens many
         std::uint32_t most = 0;
         for (const auto& [length, id] : slice->by_length) most = std::max(most, length);
@@ -154,13 +201,20 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, bo
 
 // Of the measured slice of a string without bounds, what strings of `low` to `high` characters leave.
 std::unique_ptr<Slice> Vocabulary::bounded_slice(const Slice& free, std::uint32_t low, std::uint32_t high) const {
-    auto out = std::make_unique<Slice>();
-    std::vector<std::uint32_t> stay, exits;
     auto last = std::upper_bound(free.by_length.begin(), free.by_length.end(), std::pair{high, 0u}, [](const auto& a, const auto& b) { return a.first < b.first; });
     auto within = [&](const Slice::End& e) { return e.characters >= low && e.characters <= high; };
     auto each_token = [&](const Slice::End& e, auto visit) {
         for (std::uint32_t i = 0; i < trie_.nodes[e.node].token_count; ++i) visit(trie_.tokens[trie_.nodes[e.node].first_token + i]);
     };
+    if (free.measured_from > 0) {
+        Difference lacks;
+        for (auto it = last; it != free.by_length.end(); ++it) lacks.tokens.push_back(it->second);
+        for (const Slice::End& e : free.ends)
+            if (!within(e)) lacks.ends.push_back(e.node);
+        return lacking(free, lacks);
+    }
+    auto out = std::make_unique<Slice>();
+    std::vector<std::uint32_t> exits;
     for (const Slice::End& e : free.ends)
         if (within(e)) {
             out->ends.push_back(e);
@@ -173,9 +227,12 @@ std::unique_ptr<Slice> Vocabulary::bounded_slice(const Slice& free, std::uint32_
         for (const Slice::End& e : free.ends)
             if (!within(e)) each_token(e, clear);
     } else {
-        for (auto it = free.by_length.begin(); it != last; ++it) stay.push_back(it->second);
-        for (const Slice::End& e : out->ends) each_token(e, [&](std::uint32_t id) { stay.push_back(id); });
-        keep_stay(*out, std::move(stay));
+        std::vector<std::uint32_t> bits(words(), 0);
+        std::size_t count = 0;
+        auto set = [&](std::uint32_t id) { bits[id / 32] |= 1u << (id % 32), ++count; };
+        for (auto it = free.by_length.begin(); it != last; ++it) set(it->second);
+        for (const Slice::End& e : out->ends) each_token(e, set);
+        keep_stay(*out, std::move(bits), count);
     }
     keep_exits(*out, exits);
     return out;

@@ -44,16 +44,17 @@ StackId Engine::fold_stack(StackId root, std::uint32_t longest) {
     return stacks_[root].folded;
 }
 
-StateId Engine::fold(StateId id, std::uint32_t longest) {
+StateId Engine::fold(StateId id, std::uint32_t longest, const std::function<LexId(LexId)>& share) {
     if (id < folded_.size() && folded_[id] != unknown_state) return folded_[id];
     std::vector<Thread> threads(threads_.begin() + states_[id].first, threads_.begin() + states_[id].first + states_[id].count);
     for (Thread& t : threads) {
-        if (!t.is_token()) t.lex = lexemes_.fold_lengths(t.lex, longest);
         if (t.text) {
             const auto& items = stacks_[t.stack].items;
             // A declared key spelled freely is known by its text; only additional keys can be told apart by nothing but what is used.
             if (std::all_of(items.begin(), items.end(), [](const Item& i) { return i.kind() == Resume::object_group; })) t.text = foreign_text;
         }
+        // The words of a key or an item that is told by its text must stay the same.
+        if (!t.is_token()) t.lex = t.item || (t.text && t.text != foreign_text) ? lexemes_.fold_lengths(t.lex, longest) : share(t.lex);
         if (t.item > TextTrie::root + 1) t.item = foreign_text;
         t.stack = fold_stack(t.stack, longest);
     }
@@ -84,12 +85,12 @@ bool Engine::item_takes(const Item& i, std::uint32_t text) const {
     return (it != key_of_text_.end() && objects_.spec(i.data).index_of_key.count(it->second)) || objects_.is_used(i.data, text);
 }
 
-bool Engine::endless_key(LexId lex) const {
+bool Engine::endless_key(LexId lex, std::uint32_t longest) const {
     const LexKey& key = lexemes_[lex].key;
     if (key.lang == Languages::anything && key.mode != LexMode::keys && key.mode != LexMode::key_tail) return true;
     if (key.mode != LexMode::body && key.mode != LexMode::quote) return false;
     std::lock_guard lock(Languages::instance().mutex);
-    return Languages::instance().is_endless(key.lang);
+    return Languages::instance().is_plentiful(key.lang, longest);
 }
 
 void Engine::few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out) {
@@ -140,7 +141,7 @@ bool Engine::tracked_live_inside(LexId lex, std::uint32_t text, StackId stack, s
     if (key.mode == LexMode::keys || key.mode == LexMode::key_tail || key.mode == LexMode::end) return true;
     {
         std::lock_guard lock(Languages::instance().mutex);
-        if (Languages::instance().is_endless(key.lang)) return true;
+        if (Languages::instance().is_plentiful(key.lang, 1)) return true;
     }
     const LexRow& row = lexemes_.row(lex);
     for (std::uint32_t b = 0; b < 256; ++b) {

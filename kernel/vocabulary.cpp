@@ -30,9 +30,16 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
         entries.emplace_back(*tokens_[id], id);
         longest_ = std::max(longest_, static_cast<std::uint32_t>(tokens_[id]->size()));
     }
+    by_size_.reserve(entries.size());
+    for (const auto& [text, id] : entries) by_size_.push_back(id);
+    std::stable_sort(by_size_.begin(), by_size_.end(), [&](std::uint32_t a, std::uint32_t b) { return tokens_[a]->size() > tokens_[b]->size(); });
     std::sort(entries.begin(), entries.end());
     trie_ = build_trie(entries);
     kinds_ = subtree_kinds(trie_);
+    most_below_.assign(trie_.nodes.size(), 0);
+    for (std::uint32_t n = trie_.size(); n-- > 0;)
+        for (std::uint32_t c = n + 1; c < trie_.nodes[n].end; c = trie_.nodes[c].end)
+            most_below_[n] = std::max(most_below_[n], most_below_[c] + 1);
     characters_.assign(size(), 0);
     for (const auto& [text, id] : entries)
         characters_[id] = static_cast<std::uint16_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0) != 0x80; }));
@@ -46,6 +53,11 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
         table.fill(0);
         for (std::uint32_t c = n + 1; c < trie_.nodes[n].end; c = trie_.nodes[c].end) table[trie_.nodes[c].byte] = c;
     }
+    // Nearly every schema has a string of any text, or bounded in length alone.
+    Lexemes& lexemes = Lexemes::instance();
+    const LexId inside = lexemes.step(lexemes.start(Languages::anything, Encoding::json_string), '"');
+    slice(0, inside);
+    measured_slice(inside, 0);
 }
 
 std::uint32_t Vocabulary::depth(std::uint32_t node) const {

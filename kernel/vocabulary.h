@@ -29,6 +29,7 @@ struct Slice {
     // Of a measured slice, from which those of bounded strings are derived: tokens that stay inside the string, by the fewest characters a
     // string has that begins with the token. Ascending.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> by_length;  // characters, id
+    std::uint32_t measured_from = 0;  // tokens of fewer characters are not in it
     std::size_t bytes() const {
         return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + remainders.nodes.capacity() * sizeof(TrieNode) + remainders.tokens.capacity() * 4 + sizeof(Slice);
     }
@@ -61,19 +62,38 @@ class Vocabulary {
     std::uint32_t root_child(std::uint8_t byte) const { return wide_children_[0][byte]; }
 
     std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
+    // A state whose slice at the root is this one's.
+    LexId shared_state(LexId lex);
     std::size_t slice_bytes() const { return slice_bytes_; }
     std::size_t slice_count() const { return slices_.size(); }
 
   private:
     enum class Kind : std::uint8_t { text, special, eos, none };
     static constexpr std::uint32_t wide_limit = 24;
-    static constexpr std::uint32_t measured = 0xffffffffu;  // in place of a node in `slices_`: the root's slice, measured
+    static constexpr std::uint32_t measured = 0xffffff00u;  // in place of a node in `slices_`: the root's slice, measured (from how many characters on)
     std::shared_ptr<const Slice> cached(std::uint64_t key);
     std::shared_ptr<const Slice> keep(std::uint64_t key, std::shared_ptr<const Slice> built);
-    std::shared_ptr<const Slice> measured_slice(LexId free);
-    std::unique_ptr<Slice> build_slice(std::uint32_t node, LexId lex, bool measure) const;
+    // Lengths from `from` characters on.
+    std::shared_ptr<const Slice> measured_slice(LexId free, std::uint32_t from);
+    static constexpr std::uint32_t no_measure = 0xffffffffu;
+    static constexpr std::uint32_t near_length = 12;  // strings bounded closer have all lengths measured
+    // `from`: of a JSON string's state at the root, measure tokens of so many characters. `far`: if given, is set to what `farthest` says.
+    std::unique_ptr<Slice> build_slice(std::uint32_t node, LexId lex, std::uint32_t from, std::uint32_t* far = nullptr) const;
     std::unique_ptr<Slice> bounded_slice(const Slice& free, std::uint32_t low, std::uint32_t high) const;
-    void keep_stay(Slice& slice, std::vector<std::uint32_t> stay) const;
+    // What a state's slice lacks of another's.
+    struct Difference {
+        LexId base = dead_lex;
+        std::vector<std::uint32_t> tokens, ends;  // ids of those that stay in; nodes where the string would be closed
+        bool operator==(const Difference&) const = default;
+    };
+    static constexpr std::size_t long_limit = 2048;  // tokens that are tried one by one
+    static constexpr std::size_t difference_budget = 8u << 20;  // bytes
+    std::optional<Difference> compare(LexId lex);
+    std::optional<Difference> known_difference(LexId lex);
+    LexId find_shared_state(LexId lex);
+    std::uint32_t farthest(LexId lex);
+    std::unique_ptr<Slice> lacking(const Slice& base, const Difference& difference) const;
+    void keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count) const;
     void keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes) const;
 
     std::vector<std::optional<std::string>> tokens_;
@@ -82,8 +102,10 @@ class Vocabulary {
     Trie trie_;
     std::vector<std::uint64_t> kinds_;         // by trie node (trie.h)
     std::vector<std::uint16_t> characters_;    // by id: UTF-8 sequences begun in the token
+    std::vector<std::uint32_t> most_below_;    // by trie node: bytes of the longest way down
     FlatMap wide_;
     std::vector<std::array<std::uint32_t, 256>> wide_children_;
+    std::vector<std::uint32_t> by_size_;       // text tokens, longest first
     std::uint32_t longest_ = 0;
 
     struct Cached {
@@ -94,6 +116,11 @@ class Vocabulary {
     std::unordered_map<std::uint64_t, Cached> slices_;
     std::list<std::uint64_t> recent_;  // front: used last
     std::size_t slice_bytes_ = 0;
+    FlatMap shared_, farthest_;  // by lexeme state
+    std::vector<std::pair<LexId, Difference>> differences_;
+    IndexTable difference_table_;
+    FlatMap difference_of_;
+    std::size_t difference_bytes_ = 0;
 };
 
 }  // namespace scansion

@@ -1,0 +1,168 @@
+// Languages that short texts cannot tell apart: counts far from their bounds, and patterns that any text may still come to match.
+#include "language.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace scansion {
+
+namespace {
+constexpr std::size_t few_states = 24;
+}
+
+Languages::Folded Languages::fold_counts(LangId a) {
+    if (std::uint32_t known = folded_table_.find(a); known != FlatMap::none) return folded_[known];
+    Folded out{a, unbounded, false};
+    auto part = [&](LangId p) {
+        const Folded f = fold_counts(p);
+        out.within = std::min(out.within, f.within);
+        out.mixed |= f.mixed;
+        return f.to;
+    };
+    const LangOp op = nodes_[a].op;
+    const std::uint32_t fa = nodes_[a].a, fb = nodes_[a].b, fc = nodes_[a].c;
+    switch (op) {
+        case LangOp::nothing:
+        case LangOp::empty:
+        case LangOp::char_class:
+        case LangOp::automaton: break;
+        case LangOp::concat: {
+            const LangId head = part(fa), tail = part(fb);
+            out.to = concat(head, tail);
+            break;
+        }
+        case LangOp::repeat: {
+            const LangId body = part(fa);
+            std::uint32_t high = fc;
+            // A word that goes round more often than `fc` times, and never in vain, is longer than this.
+            const std::uint64_t word = (std::uint64_t{fc} + 1) * std::max(min_length(fa), 1u) - 1;
+            if (fc != unbounded && word >= far_count) {
+                out.within = static_cast<std::uint32_t>(std::min<std::uint64_t>(out.within, word));
+                high = unbounded;
+            }
+            out.to = repeat(body, fb, high);
+            break;
+        }
+        case LangOp::complement: {
+            const LangId inner = part(fa);
+            out.to = complement(inner);
+            out.mixed |= inner != fa;
+            break;
+        }
+        case LangOp::union_:
+        case LangOp::intersection: {
+            std::vector<LangId> parts = children(a);
+            for (LangId& p : parts) p = part(p);
+            out.to = op == LangOp::union_ ? union_(std::move(parts)) : intersection(std::move(parts));
+            break;
+        }
+    }
+    folded_table_.insert(a, static_cast<std::uint32_t>(folded_.size()));
+    folded_.push_back(out);
+    return out;
+}
+
+LangId Languages::fold_far_counts(LangId a, std::uint32_t longest) {
+    const std::uint64_t key = std::uint64_t{a} << 32 | longest;
+    if (std::uint32_t known = far_folded_.find(key); known != FlatMap::none) return known;
+    const Folded f = fold_counts(a);
+    LangId to = a;
+    if (f.to != a && f.within >= longest && (!f.mixed || any_prefix(f.to)))
+        if (const auto states = reachable(f.to, few_states);
+            states && std::all_of(states->begin(), states->end(), [&](LangId s) { return is_nothing(s) || std::uint64_t{min_length(s)} + longest <= f.within; }))
+            to = f.to;
+    far_folded_.insert(key, to);
+    return to;
+}
+
+std::optional<std::uint32_t> Languages::any_prefix(LangId a) {
+    if (std::uint32_t known = any_prefix_.find(a); known != FlatMap::none) return known == 0 ? std::nullopt : std::optional(known - 1);
+    std::optional<std::uint32_t> out;
+    const Node& n = nodes_[a];
+    if (a == anything) {
+        out = 0;
+    } else if (n.op == LangOp::concat && n.a == anything) {
+        if (!is_nothing(n.b)) out = min_length(n.b);
+    } else if (n.op == LangOp::union_ && n.plain) {
+        for (LangId p : children(a))
+            if (auto far = any_prefix(p); far && (!out || *far < *out)) out = far;
+    } else if (!n.plain) {
+        out = any_prefix_by_states(a);
+    }
+    any_prefix_.insert(a, out ? *out + 1 : 0);
+    return out;
+}
+
+// Every state of the automaton goes on by every character, and every state leads to the end.
+std::optional<std::uint32_t> Languages::any_prefix_by_states(LangId a) {
+    const auto states = reachable(a, few_states);
+    if (!states) return std::nullopt;
+    std::uint32_t farthest = 0;
+    for (LangId s : *states) {
+        const DerivativeTable& table = derivatives(s);
+        for (std::size_t k = 0; k < table.targets.size(); ++k) {
+            const CodePoint last = k + 1 < table.starts.size() ? table.starts[k + 1] - 1 : max_code_point;
+            if (table.targets[k] == nothing && !(table.starts[k] >= surrogate_first && last <= surrogate_last)) return std::nullopt;
+        }
+        const std::uint32_t left = min_length(s);
+        if (left == unbounded) return std::nullopt;
+        farthest = std::max(farthest, left);
+    }
+    return farthest;
+}
+
+// The states of the automaton but `nothing`; nullopt where they are more than `most`.
+std::optional<std::vector<LangId>> Languages::reachable(LangId a, std::size_t most) {
+    std::vector<LangId> order{a};
+    for (std::size_t i = 0; i < order.size(); ++i)
+        for (LangId t : derivatives(order[i]).targets) {
+            if (t == nothing || std::find(order.begin(), order.end(), t) != order.end()) continue;
+            if (order.size() == most) return std::nullopt;
+            order.push_back(t);
+        }
+    return order;
+}
+
+bool Languages::has_many_words(LangId a, std::uint32_t more) {
+    constexpr double many = 257;
+    const std::uint32_t least = min_length(a);
+    if (least == unbounded) return false;
+    std::unordered_map<LangId, double> level{{a, 1.0}};
+    double words = 0;
+    for (std::uint32_t length = 0; length <= least + more && !level.empty() && level.size() < 200; ++length) {
+        std::unordered_map<LangId, double> next;
+        for (auto [s, ways] : level) {
+            if (nodes_[s].nullable) words += ways;
+            const DerivativeTable& table = derivatives(s);
+            for (std::size_t k = 0; k < table.targets.size(); ++k) {
+                if (table.targets[k] == nothing) continue;
+                const CodePoint last = k + 1 < table.starts.size() ? table.starts[k + 1] - 1 : max_code_point;
+                double& to = next[table.targets[k]];
+                to = std::min(1e9, to + ways * (last - table.starts[k] + 1));
+            }
+        }
+        if (words >= many) return true;
+        level = std::move(next);
+    }
+    return false;
+}
+
+bool Languages::is_plentiful(LangId a, std::uint32_t longest) {
+    const std::uint64_t key = std::uint64_t{a} << 32 | longest;
+    if (std::uint32_t known = plentiful_.find(key); known != FlatMap::none) return known;
+    constexpr std::uint32_t more = 8;
+    const Folded f = fold_counts(a);
+    bool plentiful = f.to != a && f.within != unbounded && is_endless(f.to) && (!f.mixed || any_prefix(f.to));
+    if (plentiful) {
+        const auto states = reachable(f.to, few_states);
+        plentiful = states && std::all_of(states->begin(), states->end(), [&](LangId s) {
+            const std::uint64_t least = min_length(s);
+            return is_nothing(s) || (longest + least + more <= f.within && has_many_words(s, more));
+        });
+    }
+    plentiful = plentiful || is_endless(a);
+    plentiful_.insert(key, plentiful);
+    return plentiful;
+}
+
+}  // namespace scansion

@@ -1,0 +1,152 @@
+// Lexeme states that no token of a vocabulary tells apart: they share one slice, and the masks above it.
+#include <algorithm>
+
+#include "vocabulary.h"
+
+namespace scansion {
+
+namespace {
+LexId walk_bytes(LexId lex, std::string_view text) {
+    Lexemes& lexemes = Lexemes::instance();
+    for (char c : text) {
+        lex = lexemes.step(lex, static_cast<std::uint8_t>(c));
+        if (lex == dead_lex) break;
+    }
+    return lex;
+}
+}  // namespace
+
+LexId Vocabulary::shared_state(LexId lex) {
+    {
+        std::lock_guard lock(mutex_);
+        if (std::uint32_t known = shared_.find(lex); known != FlatMap::none) return known;
+    }
+    const LexId to = find_shared_state(lex);
+    std::lock_guard lock(mutex_);
+    shared_.insert(lex, to);
+    if (to != lex && shared_.find(to) == FlatMap::none) shared_.insert(to, to);
+    return to;
+}
+
+// Where `lex` may stand for by a state of a language without far bounds, and what of that one's slice is not its own. The argument: a token of `n`
+// characters that has `far` to go at most lives in both languages if n + far <= within; longer ones are tried.
+std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
+    Lexemes& lexemes = Lexemes::instance();
+    Languages& languages = Languages::instance();
+    const LexKey& key = lexemes[lex].key;
+    if (key.mode != LexMode::body || key.lang == Languages::anything) return std::nullopt;
+    Difference out;
+    std::uint32_t within = unbounded, far;
+    bool any = false;
+    {
+        std::lock_guard lock(languages.mutex);
+        LangId cls;
+        std::uint32_t low, high;
+        if (languages.is_class_repeat(key.lang, cls, low, high)) return std::nullopt;  // slices.cpp does those
+        const Languages::Folded folded = languages.fold_counts(key.lang);
+        const auto prefix = languages.any_prefix(folded.to);
+        if (!prefix && (folded.to == key.lang || folded.mixed)) return std::nullopt;
+        any = prefix.has_value();
+        far = prefix.value_or(0);
+        within = folded.within;
+        out.base = lexemes.in_language(lex, any ? Languages::anything : folded.to);
+    }
+    if (!any) far = farthest(out.base);
+    if (far == unbounded || within < far) return std::nullopt;
+    const std::uint32_t safe = within - far;  // bytes
+    const auto first_long = std::partition_point(by_size_.begin(), by_size_.end(), [&](std::uint32_t id) { return tokens_[id]->size() > safe; });
+    if (within != unbounded && static_cast<std::size_t>(first_long - by_size_.begin()) > long_limit) return std::nullopt;
+    const auto base = slice(0, out.base);
+    if (within != unbounded)
+        for (auto it = by_size_.begin(); it != first_long; ++it) {
+            const bool stays = base->bits.empty() ? std::find(base->stay.begin(), base->stay.end(), *it) != base->stay.end() : base->bits[*it / 32] >> (*it % 32) & 1;
+            if (stays && walk_bytes(lex, *tokens_[*it]) == dead_lex) out.tokens.push_back(*it);
+        }
+    for (const Slice::End& e : base->ends) {
+        if (!any && e.depth <= safe) continue;
+        std::string_view text = *tokens_[trie_.tokens[trie_.nodes[e.node].first_token]];
+        if (walk_bytes(lex, text.substr(0, e.depth)) == dead_lex) out.ends.push_back(e.node);
+    }
+    return out;
+}
+
+LexId Vocabulary::find_shared_state(LexId lex) {
+    Lexemes& lexemes = Lexemes::instance();
+    std::optional<Difference> found;
+    try {
+        found = compare(lex);
+    } catch (const LimitExceeded&) {  // of the looking around; the state itself may do
+    }
+    if (!found) return lexemes.fold_lengths(lex, longest_);
+    if (found->tokens.empty() && found->ends.empty()) return found->base;
+    std::uint64_t hash = found->base;
+    for (std::uint32_t id : found->tokens) hash = combine(hash, id);
+    for (std::uint32_t node : found->ends) hash = combine(hash, node);
+    std::lock_guard lock(mutex_);
+    const std::uint32_t same = difference_table_.find(hash, [&](std::uint32_t i) { return differences_[i].second == *found; });
+    if (same != IndexTable::none) return differences_[same].first;
+    if (difference_bytes_ > difference_budget) {
+        differences_.clear();
+        difference_table_.clear();
+        difference_of_ = FlatMap();
+        difference_bytes_ = 0;
+    }
+    difference_bytes_ += (found->tokens.size() + found->ends.size()) * 4 + sizeof(Difference);
+    difference_of_.insert(lex, static_cast<std::uint32_t>(differences_.size()));
+    difference_table_.insert(hash, static_cast<std::uint32_t>(differences_.size()));
+    differences_.emplace_back(lex, std::move(*found));
+    return lex;
+}
+
+std::optional<Vocabulary::Difference> Vocabulary::known_difference(LexId lex) {
+    std::lock_guard lock(mutex_);
+    const std::uint32_t known = difference_of_.find(lex);
+    return known == FlatMap::none ? std::nullopt : std::optional(differences_[known].second);
+}
+
+// Characters at most that a string still needs after any token; `unbounded` where that is not known.
+std::uint32_t Vocabulary::farthest(LexId lex) {
+    {
+        std::lock_guard lock(mutex_);
+        if (std::uint32_t known = farthest_.find(lex); known != FlatMap::none) return known == unbounded - 1 ? unbounded : known;
+    }
+    std::uint32_t far = 0;
+    auto built = build_slice(0, lex, no_measure, &far);
+    keep(lex, std::move(built));
+    std::lock_guard lock(mutex_);
+    farthest_.insert(lex, std::min(far, unbounded - 1));
+    return far;
+}
+
+// The slice of a state by what it lacks of another's.
+std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, const Difference& difference) const {
+    auto out = std::make_unique<Slice>();
+    out->bits = base.bits;
+    auto drop = [&](std::uint32_t id) {
+        if (!out->bits.empty()) out->bits[id / 32] &= ~(1u << (id % 32));
+    };
+    std::vector<std::uint32_t> gone = difference.tokens;
+    for (std::uint32_t node : difference.ends)
+        for (std::uint32_t i = 0; i < trie_.nodes[node].token_count; ++i) gone.push_back(trie_.tokens[trie_.nodes[node].first_token + i]);
+    std::for_each(gone.begin(), gone.end(), drop);
+    if (base.bits.empty()) {
+        std::sort(gone.begin(), gone.end());
+        for (std::uint32_t id : base.stay)
+            if (!std::binary_search(gone.begin(), gone.end(), id)) out->stay.push_back(id);
+    }
+    std::vector<std::uint32_t> exits;
+    for (const Slice::End& e : base.ends)
+        if (!std::binary_search(difference.ends.begin(), difference.ends.end(), e.node)) {
+            out->ends.push_back(e);
+            exits.push_back(e.node);
+        }
+    if (exits.size() == base.ends.size()) {
+        out->exits = base.exits;
+        out->remainders = base.remainders;
+    } else {
+        keep_exits(*out, exits);
+    }
+    return out;
+}
+
+}  // namespace scansion

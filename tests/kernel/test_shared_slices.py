@@ -1,0 +1,68 @@
+"""Counts far from their bounds and patterns any text may still match: one slice serves many states, and no token may notice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from tests.kernel.walks import byte_vocabulary, check_masks_on_a_walk, random_tokens
+
+from scansion._kernel import JSON_STRING, LEX, OBJECT, RET, TEXT, Constraint, Language
+from scansion.program import ProgramBuilder, ProgramData
+
+_ANY = Language.anything()
+_ANY_CHARACTER = Language.char_class([(0, 0x10FFFF)])
+_A, _B, _SPACE, _AT, _DOT = (Language.literal(c) for c in "ab @.")
+_WORD = Language.char_class([(97, 112)])
+_LABEL = Language.concat([_WORD, Language.char_class([(45, 45), (97, 112)]).repeat(0, 30)])
+_WORDS = Language.concat([Language.concat([_WORD.repeat(1), _SPACE.repeat(1)]).repeat(0, 16), _WORD.repeat(1)])
+_ADDRESS = Language.concat([_WORD.repeat(1, 33), _AT, _LABEL, Language.concat([_DOT, _LABEL]).repeat(1, 40)])
+_DIGITS = Language.char_class([(48, 57)])
+_DATE = Language.concat([_DIGITS.repeat(4, 4), Language.literal("-"), _DIGITS.repeat(2, 2)])
+_INSIDE = Language.concat([_ANY, _DATE, _ANY])
+
+PATTERNS = {
+    "word": _WORD.repeat(1, 40),
+    "few of a": _A.repeat(1, 30),
+    "words": _WORDS,
+    "words, bounded": Language.intersection([_WORDS, _ANY_CHARACTER.repeat(0, 60)]),
+    "words of an even length": Language.intersection([_WORDS, _ANY_CHARACTER.repeat(2, 2).repeat(0)]),
+    "address": _ADDRESS,
+    "address, bounded": Language.intersection([_ADDRESS, _ANY_CHARACTER.repeat(0, 55)]),
+    "a date anywhere": _INSIDE,
+    "a date or many words": Language.union([_INSIDE, _WORDS]),
+    "no word": Language.complement(_WORD.repeat(1, 40)),
+    "no word and no date": Language.intersection([Language.complement(_WORD.repeat(1, 26)), Language.complement(_INSIDE)]),
+    "no words, bounded": Language.intersection([Language.complement(_WORDS), _ANY_CHARACTER.repeat(0, 45)]),
+    "long": Language.intersection([_INSIDE, _ANY_CHARACTER.repeat(28, 34)]),
+    "exactly": Language.concat([_WORD.repeat(25, 25), _SPACE, _WORD.repeat(0, 27)]),
+    "rounds of rounds": Language.concat([Language.concat([_A.repeat(1, 25), _B]).repeat(0, 28), _SPACE]),
+}
+_PIECES = [b"a", b"b", b"ab", b" ", b"-", b"@", b".", b"2024-1", b"20", b'"', b'",', b"\\n", b"\xc3\xa9", b"a" * 9, b"ab " * 6, b"b." * 7]
+
+
+def _program(pattern: Language, kind: str) -> ProgramData:
+    builder = ProgramBuilder(canonical_keys=True)
+    end = builder.node(RET, 0, 0)
+    plain = builder.new_rule()
+    builder.set_rule(plain, builder.node(LEX, builder.lexeme(_A.repeat(0), JSON_STRING), end))
+    start = builder.new_rule()
+    if kind == "keys":
+        known = [("ab", plain, False), ("a" * 25, plain, False)]
+        builder.set_rule(start, builder.node(OBJECT, builder.object(0, known, [(pattern, plain)], 0, -1), end))
+    else:
+        builder.set_rule(start, builder.node(LEX, builder.lexeme(pattern, TEXT if kind == "text" else JSON_STRING), end))
+    return builder.finish(start)
+
+
+@pytest.mark.parametrize("kind", ["string", "keys", "text"])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_masks_near_and_far_from_bounds(name: str, kind: str, rounds: Callable[[int], int]) -> None:
+    draw = random.Random(f"{name} {kind}")
+    for _ in range(rounds(2)):
+        long_tokens = [b"a" * n for n in (24, 25, 26, 30, 39, 40, 41)] + [b"ab " * n for n in (8, 12, 15)] + [b'"' + b"ab" * 12 + b'":"']
+        vocabulary = byte_vocabulary([*random_tokens(draw, _PIECES, 60, 4), *random_tokens(draw, _PIECES, 30, 12), *long_tokens])
+        constraint = Constraint(_program(PATTERNS[name], kind).kernel(), vocabulary)
+        for _ in range(3):
+            check_masks_on_a_walk(constraint, vocabulary, draw, length=24, merged=draw.choice([0.2, 0.5, 0.9]))
