@@ -66,9 +66,8 @@ def test_check_says_ok_or_where(capfd: pytest.CaptureFixture[str], tmp_path: Pat
     assert code == 1 and err == ""
     lines = out.splitlines()
     assert lines[0] == f"{good}: ok"
-    assert lines[1].startswith(
-        f"{bad}: line 2, column 24: at byte 27: `/age` must be an integer, not a string (`/properties/age/type`); found '\"x\"}}'; expected "
-    )
+    reason = "at byte 27: `/age` must be an integer, not a string (`/properties/age/type`)"
+    assert lines[1].startswith(f"{bad}: line 2, column 24: {reason}; found '\"x\"}}'; expected ")
     assert lines[2].startswith(f"{short}: line 1, column 13 (byte 12): the text ends too early; expected ")
 
 

@@ -160,3 +160,35 @@ def test_explanations_say_what_a_value_must_be():
     matcher = grammar.compile(byte_vocabulary()).matcher()
     assert matcher.accept_bytes(b'{"items":[{"price":100')
     assert "at most 100" in str(matcher.explain(ord("1")))
+
+
+FEW = {
+    "containers": ({"items": {"const": {"a": []}}}, 2),
+    "kinds of values": ({"items": {"enum": [[], {"a": 1}, 1]}}, 4),
+    "null": ({"items": {"type": "null"}}, 2),
+    "1 is 1.0": ({"items": {"enum": [1, 1.0]}}, 2),
+    "in containers too": ({"items": {"anyOf": [{"const": [1]}, {"const": [1.0]}]}}, 2),
+    "zeros": ({"items": {"enum": [0, -0.0]}}, 2),
+    "integers": ({"items": {"type": "integer", "minimum": 1, "maximum": 3}}, 4),
+    "by position": ({"prefixItems": [{"enum": [1, 2]}] * 3}, 3),
+    "the empty object": ({"items": {"type": "object", "maxProperties": 0}}, 2),
+    "closed objects": ({"items": {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": False}}, 4),
+    "short arrays": ({"items": {"type": "array", "items": {"type": "null"}, "maxItems": 2}}, 4),
+    "the empty string": ({"items": {"type": "string", "maxLength": 0}}, 2),
+}
+
+
+@pytest.mark.parametrize("spelling", ["canonical", "any"])
+@pytest.mark.parametrize("name", FEW)
+def test_more_different_items_than_there_are_values_is_unsatisfiable(name, spelling):
+    schema, size = FEW[name]
+    schema = {"type": "array", "uniqueItems": True, **schema}
+    with pytest.raises(scansion.UnsatisfiableError):
+        scansion.Grammar.from_json_schema({**schema, "minItems": size}, spelling=spelling)
+    matcher = scansion.Grammar.from_json_schema({**schema, "minItems": size - 1}, spelling=spelling).compile(byte_vocabulary()).matcher()
+    assert matcher.shortest_completion() is not None
+
+
+def test_different_items_that_count_must_be_there():
+    with pytest.raises(scansion.UnsatisfiableError):
+        scansion.Grammar.from_json_schema({"type": "array", "uniqueItems": True, "contains": {"const": 1}, "minContains": 2})

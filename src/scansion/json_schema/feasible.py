@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from scansion._kernel import FAIL, OBJECT
 from scansion.errors import UnsatisfiableError
+from scansion.json_schema.distinct_values import DistinctValues, can_differ
+from scansion.json_schema.scalars import NumberSet
 from scansion.program import ProgramBuilder
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ class Feasibility:
         self._productive: set[int] = set()
         self._pending: list[tuple[int, int]] = []  # (rule, container node) not surely possible
         self._failed: list[tuple[int, int]] = []
+        self.numbers: dict[int, NumberSet] = {}  # by lexeme: the numbers it spells
+        self._values = DistinctValues(builder, self.numbers, self._productive)
 
     def certain(self, rule: int) -> None:
         """A rule that surely matches something."""
@@ -135,7 +139,7 @@ class Feasibility:
         return memo[condition]
 
     def _array_possible(self, spec: tuple[Any, ...]) -> bool:
-        prefix, rest, minimum, maximum, _, counters, _ = spec
+        prefix, rest, minimum, maximum, unique, counters, _ = spec
         rest_usable = rest != -1 and self._usable(rest)
         length = 0
         for value in prefix:
@@ -147,7 +151,30 @@ class Feasibility:
             longest = maximum
         if 0 <= longest < minimum:
             return False
+        if unique and not self._can_differ(spec):
+            return False
         return not counters or self._counts_possible(spec, longest)
+
+    def _can_differ(self, spec: tuple[Any, ...]) -> bool:
+        """Whether as many different items as there must be can be found."""
+        prefix, rest, minimum, _, _, counters, _ = spec
+        for number, (low, _) in enumerate(counters):
+            if 2 <= low <= MAX_ITEMS_FOLLOWED:
+                ways = [way for value in (*prefix, rest) if type(value) is not int for way in value]
+                counted = self._values.of([rule for rule, events in ways if number in events], low)
+                if counted is not None:
+                    return False
+        if minimum < 2 or minimum > MAX_ITEMS_FOLLOWED:
+            return True
+        choices = [self._values.of(_rules(value), minimum) for value in prefix[:minimum]]
+        more = minimum - len(prefix)
+        if more > 0:
+            last = self._values.of(_rules(rest), minimum)
+            if last is not None and len(last) < more:
+                return False
+            choices += [last] * more
+        # A position with as many values as there are positions can always be given one that is left.
+        return can_differ([choice for choice in choices if choice is not None])
 
     def _counts_possible(self, spec: tuple[Any, ...], longest: int) -> bool:
         """Whether some number of items reaches every count: the counts that can be had are followed item by item.
@@ -270,6 +297,13 @@ class Feasibility:
                 return "minItems", rest if type(rest) is int else rest[0][0], "an item that must be there can have no value"
             return "minItems", rule, "the number of items asked for cannot be reached"
         return None
+
+
+def _rules(value: Any) -> list[int]:
+    """The rules of a container's value."""
+    if type(value) is int:
+        return [value] if value >= 0 else []
+    return [rule for rule, _ in value]
 
 
 def _construct(lowering: Lowering, pointer: str) -> str | None:

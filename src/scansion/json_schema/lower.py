@@ -149,6 +149,7 @@ class Lowering:
                 lexeme = self._lexeme(numbers, numbers.language, TEXT)
                 if lexeme >= 0:
                     nodes.append(builder.node(LEX, lexeme, 0, label))
+                    self.feasibility.numbers[lexeme] = numbers
         strings = shape.strings
         if strings is not None:
             if strings.words:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scansion.errors import LimitError
-from scansion.json_schema.shapes import ArrayAlternative, Counter, Expr, Shape, both
+from scansion.json_schema.shapes import ArrayAlternative, Counter, Expr, both
 
 if TYPE_CHECKING:
     from scansion.json_schema.lower import Lowering
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["array_spec"]
 
 MAX_COUNTERS = 8  # contains-like counts kept at once for one array
-_MANY = 1 << 12  # more distinct values than this count as without end
 
 
 def array_spec(lowering: Lowering, alternative: ArrayAlternative, label: int) -> tuple[int, bool]:
@@ -41,10 +40,6 @@ def array_spec(lowering: Lowering, alternative: ArrayAlternative, label: int) ->
         rest = _item(lowering, expr, counters, 1 << 62)
         if rest == -1:
             maximum = len(prefix)
-        elif alternative.unique and expr and not prefix:
-            distinct = _distinct(lowering.norm.shape(expr))
-            if distinct < _MANY and (maximum < 0 or distinct < maximum):
-                maximum = distinct
     if 0 <= maximum < minimum:
         return -1, False
     certain = minimum == 0 and all(counter.low == 0 for counter in counters)
@@ -82,15 +77,3 @@ def _item(lowering: Lowering, expr: Expr, counters: tuple[Counter, ...], index: 
     if len(ways) == 1 and not ways[0][1]:
         return lowering.rule(ways[0][0])
     return tuple((lowering.rule(value), events) for value, events in ways)
-
-
-def _distinct(shape: Shape) -> int:
-    """An upper bound on the number of distinct values, ``_MANY`` where there are more."""
-    if shape.objects or shape.arrays:
-        return _MANY
-    number = shape.literals.bit_count()
-    if shape.strings is not None:
-        number += shape.strings.count(_MANY)
-    if shape.numbers is not None and number < _MANY:
-        number += shape.numbers.count(_MANY)
-    return min(number, _MANY)

@@ -251,7 +251,7 @@ def _one_of_values(norm: Normaliser, site: Site, listed: list[Any], keyword: str
         if norm.options.spelling == "canonical":
             numbers_ = NumberSet(texts, None)
         else:
-            numbers_ = NumberSet({}, Language.union([_value(value) for value in texts.values()]))
+            numbers_ = NumberSet({}, Language.union([_value(value) for value in texts.values()]), Grid.around(texts.values()))
     return Shape(literals, numbers_, strings_, objects, arrays)
 
 

@@ -9,9 +9,10 @@ taken from value-closed sets, so that ``not: {type: integer}`` does not let ``1.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -114,12 +115,6 @@ class StringSet:
     def is_empty(self) -> bool:
         return not self.words and (self.language is None or (self.language is not ANYTHING and all(part.is_nothing for part in self.parts)))
 
-    def count(self, limit: int) -> int:
-        """Number of strings, at most ``limit``."""
-        if self.language is ANYTHING:
-            return limit
-        return min(limit, self.as_language().count(limit)) if self.language is not None else min(limit, len(self.words))
-
 
 class Grid:
     """Where a set of numbers can be: from ``low`` to ``high`` (None: no bound), multiples of ``step`` (None: any number)."""
@@ -130,6 +125,13 @@ class Grid:
         self.low = low
         self.high = high
         self.step = step
+
+    @staticmethod
+    def around(values: Iterable[Fraction]) -> Grid:
+        """The closest grid that has all of some values."""
+        listed = list(values)
+        step = functools.reduce(_greatest_common, listed, Fraction(0))
+        return Grid(min(listed), max(listed), step or Fraction(1))
 
     def intersect(self, other: Grid) -> Grid:
         low = self.low if other.low is None else other.low if self.low is None else max(self.low, other.low)
@@ -234,12 +236,20 @@ class NumberSet:
             self.conditions = 1
             self.language = Language.union([spelled for point in points if (spelled := _spellings(point, language)) is not None])
 
-    def count(self, limit: int) -> int:
-        """An upper bound, at most ``limit``, on the number of distinct values (two spellings may share one)."""
-        count = len(set(self.words.values()))
-        if self.language is not None:
-            count += self.language.count(limit)
-        return min(limit, count)
+    def values(self, limit: int) -> set[Fraction] | None:
+        """The numbers themselves, however they are spelled; None where there are ``limit`` or more, or no end of them is seen."""
+        found = set(self.words.values())
+        language = self.language
+        if language is not None and not language.is_nothing:
+            points = self.grid.points(max(limit, MAX_POINTS))
+            if points is not None:
+                found.update(point for point in points if language.matches(_decimal_text(point)))
+            else:
+                words = language.words(limit) if language.max_length() is not None else None
+                if words is None:
+                    return None
+                found.update(map(Fraction, words))
+        return found if len(found) < limit else None
 
 
 ANY_STRING = StringSet({}, ANYTHING)

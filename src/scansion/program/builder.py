@@ -111,6 +111,15 @@ class ProgramBuilder:
         self._targets += nodes
         return self.node(ALT, first, len(nodes), label)
 
+    def targets(self, first: int, count: int) -> list[int]:
+        """The nodes that an ``ALT`` node is any of."""
+        return self._targets[first : first + count]
+
+    @property
+    def lexemes(self) -> Sequence[tuple[Language, int]]:
+        """The lexemes so far, each a language and an encoding."""
+        return self._lexemes
+
     def repeat(self, rule: int, low: int, high: int, next_node: int = 0, label: int = -1) -> int:
         """A node that matches ``rule`` from ``low`` to ``high`` times (-1: without bound), then goes on at ``next_node``."""
         first = len(self._targets)
