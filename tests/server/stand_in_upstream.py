@@ -1,6 +1,6 @@
 """A stand-in for llama-server whose answers are what the last message says: a JSON script.
 
-{"pieces": ["{", "}"], "pause": 0.0, "finish": "stop", "cut": false, "status": 200, "error": null}
+{"pieces": ["{", "}"], "wait": 0.0, "pause": 0.0, "finish": "stop", "cut": false, "status": 200, "error": null}
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class StandInUpstream:
 
         self.open += 1
         try:
+            await asyncio.sleep(script.get("wait", 0))
             for piece in script["pieces"]:
                 yield event({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]})
                 await asyncio.sleep(script.get("pause", 0))

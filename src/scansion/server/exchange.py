@@ -2,6 +2,7 @@
 
 An endpoint's handler is called with a ``Call`` and returns a JSON value or an ``EventStream``. The status is sent when the
 first event of a stream is there, so that what goes wrong before any token is a proper error answer, not a broken stream.
+Where nothing comes for a while the stream begins with an event that says nothing, and errors are told inside it.
 """
 
 from __future__ import annotations
@@ -56,11 +57,13 @@ class EventStream:
         media_type: of the stream.
         events: encoded events, in order.
         error_event: how an error is told inside the stream, after which it ends.
+        idle_event: what says nothing and keeps the connection alive, or empty where the format has no such thing.
     """
 
     media_type: str
     events: AsyncGenerator[bytes]
     error_event: Callable[[ApiError], bytes]
+    idle_event: bytes = b""
 
 
 Handler = Callable[["Service", Call], Awaitable[Any]]
@@ -149,11 +152,14 @@ class Endpoint:
             await reply.json(200, result)
             return
         reply.error_event = result.error_event
-        async with contextlib.aclosing(result.events) as events:
-            async for event in events:
-                if not reply.begun:
-                    await reply.begin(200, result.media_type)
-                await reply.chunk(event)
+        idle = asyncio.create_task(_keep_alive(reply, result, service.settings.keep_alive)) if result.idle_event else None
+        try:
+            async with contextlib.aclosing(result.events) as events:
+                async for event in events:
+                    await reply.chunk(event, result.media_type)
+        finally:
+            if idle is not None:
+                await _cancelled(idle)
         await reply.end()
 
     async def _tell(self, error: ApiError, record: RequestRecord, reply: _Reply) -> None:
@@ -162,7 +168,7 @@ class Endpoint:
         with contextlib.suppress(OSError):  # whoever asked may have gone
             if reply.begun:
                 if reply.error_event is not None:
-                    await reply.chunk(reply.error_event(error))
+                    await reply.chunk(reply.error_event(error), "")
                 await reply.end()
                 return
             headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
@@ -179,6 +185,8 @@ class _Reply:
         self.begun = False
         self.ended = False
         self.error_event: Callable[[ApiError], bytes] | None = None
+        self.last_at = self.started
+        self._turn = asyncio.Lock()
 
     async def json(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
         data = value if isinstance(value, bytes) else json_bytes(value)
@@ -201,8 +209,13 @@ class _Reply:
             }
         )
 
-    async def chunk(self, data: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+    async def chunk(self, data: bytes, media_type: str) -> None:
+        """A piece of a stream; the first one begins it."""
+        async with self._turn:
+            if not self.begun:
+                await self.begin(200, media_type)
+            self.last_at = asyncio.get_running_loop().time()
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def end(self) -> None:
         if not self.ended:
@@ -249,6 +262,15 @@ async def _disconnected(receive: Receive, body_taken: asyncio.Event) -> None:
     await body_taken.wait()
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def _keep_alive(reply: _Reply, stream: EventStream, seconds: float) -> None:
+    """Break every silence of ``seconds``, also the one before the first event: what stands between may end idle connections."""
+    clock = asyncio.get_running_loop().time
+    while True:
+        await asyncio.sleep(max(0.0, reply.last_at + seconds - clock()))
+        if clock() - reply.last_at >= seconds:
+            await reply.chunk(stream.idle_event, stream.media_type)
 
 
 async def _cancelled(task: asyncio.Task[Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from scansion.server.backend import Job, Outcome
 from scansion.server.choices import Answer, End, Event, TextDelta, collect_all, merged, write_answer
 from scansion.server.exchange import Call, EventStream
-from scansion.server.openai_shapes import DONE, error_event, event, logprob_entries, usage
+from scansion.server.openai_shapes import DONE, IDLE, error_event, event, logprob_entries, usage
 from scansion.server.service import Service
 from scansion.server.tool_stream import CallArguments, CallStart
 from scansion.server.understood import Understood
@@ -26,7 +26,7 @@ async def chat_completions(service: Service, call: Call) -> Any:
     head = {"id": f"chatcmpl-{call.request_id}", "created": int(time.time()), "model": job.model}
     if request.streaming:
         writer = _Chunks(head, len(streams), request.usage, logprobs=job.logprobs is not None)
-        return EventStream("text/event-stream", writer.events(streams, call), error_event)
+        return EventStream("text/event-stream", writer.events(streams, call), error_event, IDLE)
     return _whole(head, await collect_all(streams), job, call, service)
 
 

@@ -11,7 +11,7 @@ from scansion.server.backend import Job, LogprobEntry, Outcome
 from scansion.server.choices import End, Event, TextDelta, collect_all, merged, write_answer
 from scansion.server.exchange import Call, EventStream
 from scansion.server.openai_chat import seeded
-from scansion.server.openai_shapes import DONE, error_event, event, usage
+from scansion.server.openai_shapes import DONE, IDLE, error_event, event, usage
 from scansion.server.service import Service
 from scansion.server.understood import Understood
 
@@ -27,7 +27,7 @@ async def completions(service: Service, call: Call) -> Any:
     streams = [write_answer(service, one, None, call.client) for one in jobs]
     head = {"id": f"cmpl-{call.request_id}", "object": "text_completion", "created": int(time.time()), "model": job.model}
     if request.streaming:
-        return EventStream("text/event-stream", _events(head, streams, request.usage, job), error_event)
+        return EventStream("text/event-stream", _events(head, streams, request.usage, job), error_event, IDLE)
     answers = await collect_all(streams)
     choices = [
         {

@@ -9,6 +9,7 @@ from typing import Any
 from scansion.server.backend import Job
 from scansion.server.choices import Event, collect, write_answer
 from scansion.server.exchange import Call, EventStream
+from scansion.server.openai_shapes import IDLE
 from scansion.server.response_events import ResponseEvents, error_event, output_items, response_usage
 from scansion.server.service import Service
 from scansion.server.understood import Understood
@@ -23,7 +24,7 @@ async def responses(service: Service, call: Call) -> Any:
     events = write_answer(service, job, request.plan, call.client)
     base = _base(request.echo, job, call)
     if request.streaming:
-        return EventStream("text/event-stream", _stream(base, events), error_event)
+        return EventStream("text/event-stream", _stream(base, events), error_event, IDLE)
     answer = await collect(events)
     items = output_items(call.request_id, answer.reasoning, answer.content, answer.calls, answer.logprobs)
     return finished(base, items, answer.end)

@@ -9,9 +9,11 @@ from scansion.server.backend import LogprobEntry, Outcome
 from scansion.server.errors import ApiError
 from scansion.server.exchange import json_bytes
 
-__all__ = ["DONE", "error_event", "event", "logprob_entries", "usage"]
+__all__ = ["DONE", "IDLE", "error_event", "event", "logprob_entries", "usage"]
 
 DONE = b"data: [DONE]\n\n"
+IDLE = b": still working\n\n"
+"""A comment: clients skip it, and what stands between sees that the connection is in use."""
 
 
 def event(value: Any) -> bytes:

@@ -22,6 +22,7 @@ class ServerSettings:
         cors_origins: origins browsers may call from; empty: none.
         queue_limit: jobs that may wait for a place.
         deadline: seconds a request may take in all.
+        keep_alive: seconds of silence after which a stream of server-sent events gets a comment.
         body_limit: bytes of a request body.
         default_max_tokens: tokens of an answer where the request names no number.
         compile_workers, compile_seconds, compile_memory: processes for what clients send, their wall time for one
@@ -35,6 +36,7 @@ class ServerSettings:
     cors_origins: Sequence[str] = ()
     queue_limit: int = 256
     deadline: float = 600.0
+    keep_alive: float = 15.0
     body_limit: int = 8 * _MIB
     default_max_tokens: int = 1024
     compile_workers: int = 2
@@ -45,7 +47,16 @@ class ServerSettings:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("queue_limit", "deadline", "body_limit", "default_max_tokens", "compile_workers", "compile_seconds", "drain_seconds"):
+        for name in (
+            "queue_limit",
+            "deadline",
+            "keep_alive",
+            "body_limit",
+            "default_max_tokens",
+            "compile_workers",
+            "compile_seconds",
+            "drain_seconds",
+        ):
             if not getattr(self, name) > 0:
                 raise RequestError(f"{name} must be greater than 0, not {getattr(self, name)!r}")
         if self.compile_memory < 256:
