@@ -192,3 +192,23 @@ def test_more_different_items_than_there_are_values_is_unsatisfiable(name, spell
 def test_different_items_that_count_must_be_there():
     with pytest.raises(scansion.UnsatisfiableError):
         scansion.Grammar.from_json_schema({"type": "array", "uniqueItems": True, "contains": {"const": 1}, "minContains": 2})
+
+
+CONFLICTS = [
+    ({"type": "integer", "minimum": 3, "maximum": 2}, "#/minimum and #/maximum contradict each other"),
+    ({"type": "string", "enum": [1]}, "#/type and #/enum contradict each other"),
+    ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "#/allOf/0 and #/allOf/1 contradict each other"),
+    ({"enum": []}, "nothing satisfies #/enum"),
+    (
+        {"required": ["a"], "type": "object", "properties": {"a": {"$ref": "#/$defs/s", "type": "null"}}, "$defs": {"s": {"const": 1}}},
+        "#/properties/a/$ref and #/properties/a/type contradict each other",
+    ),
+    ({"items": {"const": 1}, "uniqueItems": True, "minItems": 2, "type": "array"}, "#/items, #/uniqueItems and #/minItems contradict"),
+]
+
+
+@pytest.mark.parametrize(("schema", "words"), CONFLICTS)
+def test_unsatisfiable_schemas_name_the_keywords_that_conflict(schema, words):
+    with pytest.raises(scansion.UnsatisfiableError) as caught:
+        scansion.Grammar.from_json_schema(schema)
+    assert words in str(caught.value)

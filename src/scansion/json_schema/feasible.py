@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from scansion._kernel import FAIL, OBJECT
 from scansion.errors import UnsatisfiableError
+from scansion.json_schema.conflicts import conflict
 from scansion.json_schema.distinct_values import DistinctValues, can_differ
+from scansion.json_schema.keywords import KEYWORDS
 from scansion.json_schema.scalars import NumberSet
 from scansion.program import ProgramBuilder
 
@@ -248,34 +250,42 @@ class Feasibility:
 
     def _unsatisfiable(self, lowering: Lowering, root: int) -> UnsatisfiableError:
         """Follow what fails down to the innermost schema that allows nothing."""
-        rule = root
+        rule = inner = root
         seen: set[int] = set()
         last = ""
-        reason = "allows no value"
-        while rule not in seen:
+        construct: str | None = None
+        reason: str | None = None
+        while rule not in seen and rule not in self._productive:
             seen.add(rule)
-            pointer = lowering.pointer(rule)
-            last = pointer or last
+            inner = rule
+            last = lowering.pointer(rule) or last
             below = self._blame(rule)
             if below is None:
+                construct = reason = None
                 break
-            name, rule, reason = below
+            construct, rule, reason = below
             if rule < 0:
-                return UnsatisfiableError(
-                    f"no value satisfies the schema: {reason}",
-                    pointer=last,
-                    construct=name,
-                    hint="remove one of the constraints that meet here",
-                )
-            if rule in self._productive:
                 break
-        construct = _construct(lowering, last)
-        return UnsatisfiableError(
-            f"no value satisfies the schema: {reason}",
-            pointer=last,
-            construct=construct,
-            hint="remove one of the constraints that meet here",
-        )
+        found = conflict(lowering, lowering.expr_of(inner)) if lowering.explains else []
+        hint = "remove one of the constraints that meet here"
+        if len(found) > 1:
+            listed = ", ".join(f"#{pointer}" for pointer in found[:-1])
+            reason = f"{listed} and #{found[-1]} contradict each other"
+            hint = "remove or loosen one of them"
+        elif found:
+            reason = f"nothing satisfies #{found[0]} beside what else is asked there"
+            hint = "remove or loosen it"
+        elif reason is None:
+            asked = _asking(lowering, last)
+            together = (
+                f"{', '.join(asked[:-1])} and {asked[-1]} together allow" if len(asked) > 1 else f"{asked[0] if asked else 'it'} allows"
+            )
+            reason = f"{together} nothing"
+        if found and found[0].startswith(f"{last}/"):
+            construct = found[0][len(last) + 1 :].split("/")[0]
+        elif construct is None:
+            construct = _construct(lowering, last)
+        return UnsatisfiableError(f"no value satisfies the schema: {reason}", pointer=last, construct=construct, hint=hint)
 
     def _blame(self, rule: int) -> tuple[str, int, str] | None:
         """A required key or item whose value cannot be: (keyword, its rule or -1, what is wrong)."""
@@ -304,6 +314,14 @@ def _rules(value: Any) -> list[int]:
     if type(value) is int:
         return [value] if value >= 0 else []
     return [rule for rule, _ in value]
+
+
+def _asking(lowering: Lowering, pointer: str) -> list[str]:
+    """The keywords that constrain values at a place."""
+    for site in lowering.norm.documents.sites:
+        if site.pointer == pointer and isinstance(site.schema, dict):
+            return [keyword for keyword in site.schema if keyword in KEYWORDS]
+    return []
 
 
 def _construct(lowering: Lowering, pointer: str) -> str | None:

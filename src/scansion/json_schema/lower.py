@@ -37,6 +37,7 @@ class Lowering:
         declared: whether keys come in declared order.
         feasibility: what is known about which rules match anything.
         rules: the rule of each expression that has one.
+        explains: whether it is found out which keywords make a schema unsatisfiable.
     """
 
     def __init__(self, builder: ProgramBuilder, norm: Normaliser) -> None:
@@ -45,6 +46,7 @@ class Lowering:
         self.declared = norm.options.property_order == "declared"
         self.feasibility = Feasibility(builder)
         self.rules: dict[Expr, int] = {None: -1}
+        self.explains = True
         self._queue: list[tuple[int, Expr]] = []
         self._current: Expr = ()
         self._shared_lexemes: dict[StringSet | NumberSet, int] = {}  # of sets many schemas share (sets compare by identity)
@@ -74,14 +76,24 @@ class Lowering:
         self.feasibility.settle(self, root)
         return root
 
+    def again(self) -> Lowering:
+        """A lowering of the same schema into a program of its own, which does not look for causes."""
+        fresh = Lowering(ProgramBuilder(self.builder.whitespace, self.builder.canonical_keys), self.norm)
+        fresh.explains = False
+        return fresh
+
     @property
     def where(self) -> str:
         """The place of the schema being written, for messages."""
         return f"#{self.norm.documents.sites[self._current[-1] >> 1].pointer}" if self._current else "#"
 
+    def expr_of(self, rule: int) -> Expr:
+        """The expression a rule was written for."""
+        return next((expr for expr, number in self.rules.items() if number == rule and expr), ())
+
     def pointer(self, rule: int) -> str:
         """The pointer of the schema a rule was written for (of the last one, where several are conjoined)."""
-        return next((self._site(expr) for expr, number in self.rules.items() if number == rule and expr), "")
+        return self._site(self.expr_of(rule))
 
     def _site(self, expr: Expr) -> str:
         pointer: str = self.norm.documents.sites[expr[-1] >> 1].pointer if expr else ""
