@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["conflict"]
 
 MAX_TRIALS = 32  # keywords left out one by one
-MAX_SITES = 5_000  # schemas with more subschemas are not tried again: each trial may read them all
+MAX_SITES = 500  # schemas with more subschemas are not tried again: each trial may read them all
 
 
 def conflict(lowering: Lowering, expr: Expr) -> list[str]:

@@ -270,7 +270,8 @@ class Feasibility:
         hint = "remove one of the constraints that meet here"
         if len(found) > 1:
             listed = ", ".join(f"#{pointer}" for pointer in found[:-1])
-            reason = f"{listed} and #{found[-1]} contradict each other"
+            told = f": {reason}" if reason and "can have no value" in reason else ""
+            reason = f"{listed} and #{found[-1]} contradict each other{told}"
             hint = "remove or loosen one of them"
         elif found:
             reason = f"nothing satisfies #{found[0]} beside what else is asked there"

@@ -3,8 +3,6 @@
 One ``Normaliser`` works on one compilation. ``positive`` and ``negative`` give the ``Shape`` of a site and remember it; they look only at
 keywords that apply to the same value (``allOf``, ``$ref``, ``not`` ...) and leave members to ``Expr`` names, so recursion through
 members costs nothing here, and recursion without members is an endless ``$ref`` and an error.
-
-Negation is pushed inward by De Morgan until it is a complement of a scalar set, a key that must be missing, a count, or an obligation.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import json
 from typing import Any
 
 from scansion.errors import GrammarError, LimitError
-from scansion.json_schema import array_keywords, object_keywords, scalar_keywords, unevaluated
+from scansion.json_schema import array_keywords, negation, object_keywords, scalar_keywords, unevaluated
 from scansion.json_schema.documents import Documents, Site, escape
 from scansion.json_schema.json_values import kind_of
 from scansion.json_schema.keywords import (
@@ -52,7 +50,6 @@ from scansion.json_schema.shapes import (
     Expr,
     ObjectAlternative,
     Shape,
-    both,
 )
 
 __all__ = ["MAX_APPLICATOR_DEPTH", "Normaliser"]
@@ -81,6 +78,7 @@ class Normaliser:
     Attributes:
         documents: where sites come from.
         options: how scalars are spelled, whether formats bind.
+        unions: sites that stand for a union of expressions (``any_of``).
         exact: while set, alternatives that track what they evaluate exclude each other (see ``unevaluated``).
     """
 
@@ -91,7 +89,7 @@ class Normaliser:
         self._shapes: dict[Expr, Shape] = {(): ANY, None: NOTHING}
         self._impossible: dict[Expr, bool] = {(): False, None: True}
         self._checking = 0
-        self._unions: dict[int, tuple[Expr, ...]] = {}
+        self.unions: dict[int, tuple[Expr, ...]] = {}
         self._alike: dict[Any, int] = {}
         self._representatives: dict[Expr, Expr] = {}
         self.exact = False
@@ -170,7 +168,7 @@ class Normaliser:
         if () in exprs:
             return ()
         union = self.documents.synthetic({"anyOf": []}, site, site.pointer + suffix)
-        self._unions[union.index] = exprs
+        self.unions[union.index] = exprs
         return (2 * union.index,)
 
     def shape(self, expr: Expr) -> Shape:
@@ -272,7 +270,7 @@ class Normaliser:
         self._enter(site)
         site.negative = _BUSY
         try:
-            shape = self._negative(site)
+            shape = negation.negative(self, site)
         except BaseException:
             site.negative = None
             raise
@@ -325,18 +323,15 @@ class Normaliser:
             return self.documents.resolve_dynamic(site, reference)
         return self.documents.resolve_recursive(site, reference)
 
-    def _types(self, site: Site, bits: int) -> int:
-        return type_mask(site, site.schema["type"]) if bits & TYPE else TYPE_ANY
-
     def _positive(self, site: Site, tracking: bool) -> Shape:
         schema = site.schema
         if schema is True:
             return ANY
         if schema is False:
             return NOTHING
-        if site.index in self._unions:
+        if site.index in self.unions:
             united = NOTHING
-            for expr in self._unions[site.index]:
+            for expr in self.unions[site.index]:
                 united = unite(united, self.shape(expr))
             return united
         bits = self.bits(site)
@@ -431,81 +426,3 @@ class Normaliser:
         if "else" in schema:
             fails = conjoin(self, fails, self.part(site, schema["else"], "/else", tracking), site, "else")
         return unite(holds, fails)
-
-    # Negation
-
-    def _negative(self, site: Site) -> Shape:
-        schema = site.schema
-        if schema is True:
-            return NOTHING
-        if schema is False:
-            return ANY
-        if site.index in self._unions:
-            none = ANY
-            for expr in self._unions[site.index]:
-                none = conjoin(self, none, self.shape(self.negated(expr)), site)
-            return none
-        bits = self.bits(site)
-        if bits & REF and site.resource.ref_alone and "$ref" in schema:
-            return self.negative(self.target(site, "$ref"))
-        shape = self._negative_local(site, bits)
-        if bits & VALUES:
-            shape = unite(shape, scalar_keywords.other_values(self, site))
-        if bits & REF:
-            for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
-                if keyword in schema:
-                    shape = unite(shape, self.negative(self.target(site, keyword)))
-        if bits & APPLY:
-            shape = self._negative_applicators(site, shape)
-        if bits & UNEVALUATED:
-            shape = unite(shape, unevaluated.violated(self, site, bits))
-        return shape
-
-    def _negative_local(self, site: Site, bits: int) -> Shape:
-        types = self._types(site, bits)
-        strings: Any = ANY_STRING
-        if types & TYPE_STRING:
-            strings = scalar_keywords.other_strings(self, site, bits)
-        objects: tuple[Any, ...] = (ANY_OBJECT,)
-        if types & TYPE_OBJECT:
-            objects = object_keywords.violations(self, site) if bits & OBJECT else ()
-        arrays: tuple[Any, ...] = (ANY_ARRAY,)
-        if types & TYPE_ARRAY:
-            arrays = array_keywords.violations(self, site) if bits & ARRAY else ()
-        return Shape(ALL_LITERALS & ~types, scalar_keywords.other_numbers(self, site, bits, types), strings, objects, arrays)
-
-    def _negative_applicators(self, site: Site, shape: Shape) -> Shape:
-        schema = site.schema
-        if "allOf" in schema:
-            for i, part in enumerate(schema_list(site, schema, "allOf")):
-                shape = unite(shape, self.shape(self.negated(self.child(site, part, f"/allOf/{i}"))))
-        if "anyOf" in schema:
-            none = ANY
-            for i, part in enumerate(schema_list(site, schema, "anyOf")):
-                none = conjoin(self, none, self.shape(self.negated(self.child(site, part, f"/anyOf/{i}"))), site, "anyOf")
-            shape = unite(shape, none)
-        if "oneOf" in schema:
-            exprs = [self.child(site, part, f"/oneOf/{i}") for i, part in enumerate(schema_list(site, schema, "oneOf"))]
-            none = ANY
-            for i, expr in enumerate(exprs):
-                none = conjoin(self, none, self.shape(self.negated(expr)), site, "oneOf")
-                for other in exprs[:i]:
-                    shape = unite(shape, self.shape(both(expr, other)))
-            shape = unite(shape, none)
-        if "not" in schema:
-            shape = unite(shape, self.shape(self.child(site, schema["not"], "/not")))
-        if "if" in schema:
-            condition = self.child(site, schema["if"], "/if")
-            if "then" in schema:
-                failed = self.shape(self.negated(self.child(site, schema["then"], "/then")))
-                shape = unite(shape, conjoin(self, self.shape(condition), failed, site, "then"))
-            if "else" in schema:
-                failed = self.shape(self.negated(self.child(site, schema["else"], "/else")))
-                shape = unite(shape, conjoin(self, self.shape(self.negated(condition)), failed, site, "else"))
-        for keyword in ("dependentSchemas", "dependencies"):
-            if keyword in schema:
-                for name, part in schema_map(site, schema, keyword).items():
-                    if not isinstance(part, list):
-                        failed = self.shape(self.negated(self.child(site, part, f"/{keyword}/{escape(name)}")))
-                        shape = unite(shape, conjoin(self, with_key(name), failed, site, keyword))
-        return shape
