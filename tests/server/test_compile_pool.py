@@ -12,7 +12,7 @@ import pytest
 from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.server.compile_pool import CompilePool
 from scansion.server.nursery import Nursery
-from scansion.server.recipes import Recipe, ToolSchema, tool_recipe
+from scansion.server.recipes import Recipe, ToolSchema, build, tool_recipe
 from scansion.server.worker_pool import Allowance
 
 HOSTILE = [
@@ -79,6 +79,24 @@ def test_errors_keep_their_places(with_pool):
         assert relaxed.relaxed == (("pattern", "/pattern"),)
 
     with_pool(use)
+
+
+def test_each_tool_keeps_its_own_members():
+    """Several schemas in one grammar, some of whose parts can never match."""
+    from scansion.server.byte_vocabulary import byte_vocabulary
+
+    def parameters(name):
+        never = {"type": "object", "properties": {"x": False}, "required": ["x"]}
+        alternatives = {"anyOf": [never, {"type": "array", "items": {"const": name}, "minItems": 1}]}
+        return json.dumps({"type": "object", "properties": {name: alternatives}, "required": [name], "additionalProperties": False})
+
+    recipe = tool_recipe([ToolSchema(name, parameters(name)) for name in "fgh"], required=True, parallel=True)
+    constraint = build(recipe).compile(byte_vocabulary())
+    for name in "fgh":
+        for inner in "fgh":
+            matcher = constraint.matcher()
+            call = f'<tool_call>\n{{"name": "{name}", "arguments": {{"{inner}": ["{inner}"]}}}}\n</tool_call>'
+            assert (matcher.accept_bytes(call.encode()) and matcher.is_complete) == (name == inner)
 
 
 @pytest.mark.parametrize("recipe", HOSTILE, ids=range(len(HOSTILE)))

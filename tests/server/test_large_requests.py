@@ -80,6 +80,14 @@ def test_large_bodies_are_refused_as_small_ones_are(stand_in, body, status, code
     assert param is None or error["param"] == param
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "br", "x"])
+def test_encoded_bodies_are_refused_by_name(stand_in, encoding):
+    answer = httpx.post(stand_in.url + CHAT, content=b"\x1f\x8b", headers={"content-encoding": encoding})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "unsupported_encoding")
+    assert encoding in error["message"]
+
+
 def test_a_heavy_grammar_is_checked_elsewhere(running, monkeypatch):
     from scansion.server.application import create_application
     from scansion.server.upstream_backend import UpstreamBackend

@@ -240,6 +240,9 @@ async def _read_body(receive: Receive, headers: Mapping[str, str], limit: int) -
     too_large = ApiError(
         413, f"the body is larger than {limit:,} bytes", code="body_too_large", details={"limit": "body_bytes", "allowed": limit}
     )
+    encoding = headers.get("content-encoding", "identity").lower()
+    if encoding != "identity":
+        raise ApiError(400, f"a body encoded as {encoding[:40]!r} is not read: send plain JSON", code="unsupported_encoding")
     declared = headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit:
         raise too_large

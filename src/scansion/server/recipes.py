@@ -129,13 +129,7 @@ def _written(kind: str, rules: Any, options: dict[str, Any]) -> Any:
     builder = ProgramBuilder(schema_options.whitespace, schema_options.spelling == "canonical")
 
     def write_value(target: Any, value: Any) -> int:
-        # The schema front end takes out what can never match from every container it finds in the builder, and knows only
-        # its own rules: the containers of values written before are put back as they were.
-        objects, arrays = list(target.objects), list(target.arrays)
-        rule = write_schema(value.schema, schema_options, target)
-        target.objects[: len(objects)] = objects
-        target.arrays[: len(arrays)] = arrays
-        return rule
+        return write_schema(value.schema, schema_options, target)
 
     return Grammar(kind, builder.finish(write_rules(builder, simplify(rules), write_value)))
 
