@@ -76,6 +76,25 @@ def test_a_schema_is_sent_in_its_words_and_the_answer_checked(pair):
     assert (report["enforced_by"], report["checked_by"], report["complete"]) == (ENFORCED[upstream.kind], "matcher", True)
 
 
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ('{"a": 1, "a": {"b": [1.5e3, "\\u0041", null]}}', True),  # JSON modes let keys repeat
+        ("{}", True),
+        ("[1]", False),
+        ('{"a": 01}', False),
+    ],
+)
+def test_json_mode(pair, text, good):
+    upstream, front = pair
+    answer = ask(front, {"pieces": [text[:5], text[5:]]}, response_format={"type": "json_object"})
+    assert answer.status_code == (200 if good else 502), answer.text
+    sent = upstream.requests[-1]
+    assert "grammar" in sent or sent.get("format") == "json" or sent["structured_outputs"] == {"json_object": True}
+    if good:
+        assert answer.json()["choices"][0]["message"]["content"] == text
+
+
 def test_a_stream_that_leaves_the_constraint_ends_in_an_error_event(pair):
     _, front = pair
     script = {"pieces": ['{"a": 1', ', "b": 2}']}

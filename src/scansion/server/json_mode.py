@@ -9,7 +9,7 @@ from __future__ import annotations
 from scansion.server.json_end import JsonEnd
 from scansion.server.recipes import Recipe
 
-__all__ = ["JSON_MODE_GBNF", "ValueText", "is_json_mode"]
+__all__ = ["ANY_OBJECT_GBNF", "JSON_MODE_GBNF", "ValueText", "is_json_mode"]
 
 JSON_MODE_GBNF = r"""
 root   ::= blank blank ("```json" blank object blank "```" | blank object blank)
@@ -22,6 +22,17 @@ number ::= "-"? digits ("." [0-9]{1,16})? ([eE] [-+]? digits)?
 digits ::= "0" | [1-9] [0-9]{0,15}
 """
 """The language of llama-server's JSON mode (build b11549), so that both write the same tokens."""
+
+ANY_OBJECT_GBNF = r"""
+root   ::= blank object blank
+blank  ::= [ \t\n\r]*
+object ::= "{" blank (string blank ":" blank value blank ("," blank string blank ":" blank value blank)*)? "}"
+array  ::= "[" blank (value blank ("," blank value blank)*)? "]"
+value  ::= object | array | string | number | "true" | "false" | "null"
+string ::= "\"" ([^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\""
+number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-9]+)?
+"""
+"""Every text of a JSON object (RFC 8259), what another server's JSON mode is checked against: keys may repeat there too."""
 
 
 def is_json_mode(recipe: Recipe) -> bool:

@@ -14,6 +14,7 @@ from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.models.upstream import UpstreamError, UpstreamServer
 from scansion.server.backend import Constrained, Job, ModelCard, Outcome, Piece, Sent
 from scansion.server.errors import ApiError, from_error, keyword_of
+from scansion.server.json_mode import ANY_OBJECT_GBNF
 from scansion.server.model_names import ModelNames
 from scansion.server.reasoning import ReasoningSplit
 from scansion.server.recipes import Recipe
@@ -192,9 +193,10 @@ class UpstreamBackend:
         if native is not None and kind != "llama-server" and not recipe.options and not (schema_only and native in ("regex", "choice")):
             # The upstream chooses spelling and white space, so the check takes any that mean an instance of the schema.
             checker = constraint.compiled
-            if native in ("schema", "json"):
-                loose = await pool.compile(Recipe("json_schema", recipe.text, _ANY_SPELLING), allowance)
-                checker = loose
+            if native == "json":
+                checker = await pool.compile(Recipe("gbnf", ANY_OBJECT_GBNF), allowance)
+            elif native == "schema":
+                checker = await pool.compile(Recipe("json_schema", recipe.text, _ANY_SPELLING), allowance)
             return Sent(native, recipe.text, checker)
         if schema_only:
             raise UnsupportedError(
