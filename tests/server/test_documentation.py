@@ -12,7 +12,7 @@ from scansion.server import ollama_parameters, openai_parameters
 from scansion.server.errors import STATUS_TYPES
 from scansion.server.extension import EXTENSION
 from scansion.server.openapi import openapi_description
-from scansion.server.parameters import ACCEPTED
+from scansion.server.parameters import ACCEPTED, REFUSED
 from scansion.server.resolver import _SOURCES, _TYPES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
@@ -26,10 +26,10 @@ TABLES = [
 ]
 
 
-def test_every_idle_parameter_is_listed():
+def test_every_idle_or_refused_parameter_is_listed():
     section = PAGE.split("## Parameters that change nothing here")[1].split("## ")[0]
     listed = set(re.findall(r"`([a-z_0-9]+)`", section))
-    missing = {name for table in TABLES for name, field in table.items() if field.role == ACCEPTED} - listed
+    missing = {name for table in TABLES for name, field in table.items() if field.role in (ACCEPTED, REFUSED)} - listed
     assert not missing
 
 
