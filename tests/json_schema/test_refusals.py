@@ -212,3 +212,17 @@ def test_unsatisfiable_schemas_name_the_keywords_that_conflict(schema, words):
     with pytest.raises(scansion.UnsatisfiableError) as caught:
         scansion.Grammar.from_json_schema(schema)
     assert words in str(caught.value)
+
+
+def test_obligations_need_keys_that_there_may_be():
+    unmet = {"patternProperties": {"b$": {"type": "null"}}, "properties": {"ab": False}}
+    with pytest.raises(scansion.UnsatisfiableError):
+        scansion.Grammar.from_json_schema({"maxProperties": 0, "not": unmet})
+    both = {
+        "maxProperties": 1,
+        "not": {"anyOf": [{"patternProperties": {"^a": {"type": "null"}}}, {"patternProperties": {"b$": {"type": "null"}}}]},
+    }
+    matcher = scansion.Grammar.from_json_schema(both, property_order="any").compile(byte_vocabulary()).matcher()
+    assert matcher.accept_bytes(b'{"ab":1}')
+    with pytest.raises(scansion.UnsatisfiableError):
+        scansion.Grammar.from_json_schema({**both, "propertyNames": {"pattern": "^(a|b)$"}})

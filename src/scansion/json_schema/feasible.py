@@ -20,8 +20,9 @@ from scansion.program import ProgramBuilder
 if TYPE_CHECKING:
     from scansion.json_schema.lower import Lowering
 
-__all__ = ["MAX_ITEMS_FOLLOWED", "Feasibility"]
+__all__ = ["MAX_COMBINATIONS", "MAX_ITEMS_FOLLOWED", "Feasibility"]
 
+MAX_COMBINATIONS = 2_000  # sets of what keys can bring about, looked at for one object with a condition and maxProperties
 MAX_ITEMS_FOLLOWED = 10_000  # items looked at one by one to see whether counts can be reached; more are taken to be able to
 
 
@@ -113,7 +114,34 @@ class Feasibility:
         met |= {event for _, value in groups if type(value) is not int for rule, events in value if rule in productive for event in events}
         needed = sum(required for _, _, required in properties)
         least = self._least_keys(condition, properties, usable, met)
-        return least is not None and (maximum < 0 or needed + least <= maximum)
+        if least is None or (0 <= maximum < needed + least):
+            return False
+        return maximum < 0 or self._fits(spec)
+
+    def _fits(self, spec: tuple[Any, ...]) -> bool:
+        """Whether the condition can hold with no more keys than there may be: what can be met by how many keys, member by member.
+
+        ``_least_keys`` counts an obligation as no key; here each is met by one that is counted. Taken to fit past
+        ``MAX_COMBINATIONS``.
+        """
+        _, properties, groups, minimum, maximum, condition, _ = spec
+        reached: set[tuple[frozenset[int], int]] = {(frozenset(), 0)}
+        members = [(value, required, {index}) for index, (_, value, required) in enumerate(properties)]
+        members += [(value, False, set()) for _, value in groups for _ in range(maximum)]
+        for value, required, present in members:
+            ways = ((value, ()),) if type(value) is int else value
+            options = {frozenset((*present, *events)) for rule, events in ways if rule in self._productive}
+            taken = {(events | more, count + 1) for events, count in reached if count < maximum for more in options}
+            reached = taken if required else reached | taken
+            if len(reached) > MAX_COMBINATIONS:
+                return True
+        return any(count >= minimum and self._holds(condition, events) for events, count in reached)
+
+    def _holds(self, condition: int, events: frozenset[int]) -> bool:
+        while condition > 1:
+            event, no, yes = self._builder.condition_entry(condition)
+            condition = yes if event in events else no
+        return condition == 1
 
     def _least_keys(self, condition: int, properties: Any, usable: list[bool], met: set[int]) -> int | None:
         """The fewest optional keys with which the condition can hold; None where it cannot."""
