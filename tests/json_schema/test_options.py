@@ -158,3 +158,12 @@ def test_numbers_of_a_schema_text_keep_their_digits():
     text = '{"minimum": 0.1000000000000000000001, "maximum": 0.1000000000000000000003}'
     assert takes(text, "0.1000000000000000000002")
     assert not takes(text, "0.1")
+
+
+def test_whole_numbers_of_an_enum_may_lose_their_fraction():
+    assert takes({"enum": [2.0, 0.5]}, "2.0")
+    assert takes({"enum": [2.0, 0.5]}, "2")
+    assert not takes({"enum": [2]}, "2.0")
+    assert not takes({"enum": [2.0]}, "2.00")
+    assert takes('{"const": 20.0}', "20")
+    assert not takes({"oneOf": [{"const": 2.0}, {"enum": [2, 3]}]}, "2")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["format_of", "numbers", "other_numbers", "other_strings", "other_values", "pattern", "strings", "values"]
 
+_WRITTEN_OUT = 10**16  # whole numbers of enum and const below it may be written without fraction; beyond, json.dumps has an exponent
 _CHARACTER = Language.char_class([(0, 0x10FFFF)])
 
 
@@ -242,7 +243,9 @@ def _one_of_values(norm: Normaliser, site: Site, listed: list[Any], keyword: str
             objects += found.objects
             arrays += found.arrays
         else:
-            texts[number_text(value)] = _number(site, value, keyword)
+            number = texts[number_text(value)] = _number(site, value, keyword)
+            if number.denominator == 1 and not isinstance(value, int) and abs(number) < _WRITTEN_OUT:
+                texts.setdefault(str(number.numerator), number)  # whoever reads 2.0 may well write 2
     strings_: StringSet | None = None
     numbers_: NumberSet | None = None
     if words:
