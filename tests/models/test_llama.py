@@ -171,10 +171,16 @@ def test_a_truncated_model_says_so(tmp_path: Path, capfd: pytest.CaptureFixture[
 def test_numbers_out_of_range_are_refused() -> None:
     from scansion.models.llama import LlamaModel
 
-    with pytest.raises(RequestError, match="sequences must be 1 to 64"):
-        LlamaModel(sequences=0)
-    with pytest.raises(RequestError, match="too small"):
-        LlamaModel(context_size=1)
+    for settings, words in (
+        ({"sequences": 0}, "sequences must be a whole number from 1 to 64, not 0"),
+        ({"sequences": 2.0}, "sequences must be a whole number"),
+        ({"context_size": 1}, "context_size must be a whole number from 8"),
+        ({"threads": -1}, "threads must be a whole number from 1"),
+        ({"gpu_layers": "all"}, "gpu_layers must be a whole number"),
+        ({"path": 3}, "path of a GGUF file, not 3"),
+    ):
+        with pytest.raises(RequestError, match=words):
+            LlamaModel(**settings)
     with pytest.raises(ModelError, match="trained for"):
         LlamaModel(context_size=1_000_000)
 

@@ -30,6 +30,10 @@ __all__ = ["DEFAULT_CONTEXT", "LlamaModel"]
 DEFAULT_CONTEXT = 8192
 """Tokens per sequence where nobody asks for a number, if the model was trained for as many."""
 _MAX_SEQUENCES = 64
+_MAX_THREADS = 512
+_MAX_LAYERS = 10_000
+_LEAST_CONTEXT = 8
+_GREATEST_CONTEXT = 1 << 24
 _MAX_PROMPT_BYTES = 16 << 20
 _BATCH = 512
 
@@ -63,10 +67,14 @@ class LlamaModel:
             ModelError: the file is missing or broken, llama-cpp-python is not installed, or memory does not suffice.
             RequestError: a number is out of range.
         """
-        if not 1 <= sequences <= _MAX_SEQUENCES:
-            raise RequestError(f"sequences must be 1 to {_MAX_SEQUENCES}, not {sequences}")
-        if context_size is not None and context_size < 8:
-            raise RequestError(f"a context of {context_size} tokens is too small: give at least 8")
+        if not isinstance(path, str | os.PathLike | None):
+            raise RequestError(f"the model must be the path of a GGUF file, not {path!r}")
+        _whole("sequences", sequences, 1, _MAX_SEQUENCES)
+        _whole("gpu_layers", gpu_layers, -1, _MAX_LAYERS)
+        if context_size is not None:
+            _whole("context_size", context_size, _LEAST_CONTEXT, _GREATEST_CONTEXT)
+        if threads is not None:
+            _whole("threads", threads, 1, _MAX_THREADS)
         self.path = default_model_path() if path is None else Path(path)
         check_model_file(self.path)
         self._model: Any = None
@@ -325,6 +333,11 @@ class LlamaSequence:
 
     def close(self) -> None:
         self.open = False
+
+
+def _whole(name: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise RequestError(f"{name} must be a whole number from {low} to {high:,}, not {value!r}")
 
 
 def metadata(api: Any, model: Any, key: str) -> str | None:
