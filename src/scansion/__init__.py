@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from scansion.errors import (
     ContextError,
+    DeadEndError,
     GrammarError,
     LimitError,
     ModelError,
@@ -56,6 +57,7 @@ __all__ = [
     "Completion",
     "Constraint",
     "ContextError",
+    "DeadEndError",
     "Delta",
     "Expectation",
     "Explanation",

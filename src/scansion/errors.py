@@ -8,7 +8,8 @@
     ├── VocabularyError         a tokenizer or its token list cannot be used  (also a ValueError)
     ├── ModelError              a model file is missing, broken or not usable
     │   └── ContextError        the prompt and the answer do not fit the model's context
-    └── RequestError            what a caller asked of generation is contradictory or out of range (also a ValueError)
+    ├── RequestError            what a caller asked of generation is contradictory or out of range (also a ValueError)
+    └── DeadEndError            a constraint left no token to go on with: a fault to report
 
 Messages are one sentence saying what is wrong and where, and, where there is one, a way out. Where a position is
 known it is also an attribute, so that a program need not read the sentence.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 __all__ = [
     "ContextError",
+    "DeadEndError",
     "GrammarError",
     "LimitError",
     "ModelError",
@@ -121,3 +123,10 @@ class ContextError(ModelError):
 
 class RequestError(ScansionError, ValueError):
     """Options of a generation that contradict each other or are out of range."""
+
+
+class DeadEndError(ScansionError):
+    """A constraint left no token at all: a fault in Scansion or in a custom constraint, never in a grammar.
+
+    Grammars are checked to be satisfiable before the first token, and a state that no token can leave is refused where
+    it would be entered."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import dataclass
 
 import pytest
 
 import scansion
 from scansion.generation.content import ContentReader
-from scansion.generation.partial import NOTHING, partial_value
+from scansion.generation.events import Delta
+from scansion.generation.partial import NOTHING, partial_value, partial_values
 
 BYTES = scansion.Vocabulary([bytes([byte]) for byte in range(256)] + [None], eos_token_ids=[256])
 
@@ -154,3 +156,45 @@ def test_partial_values_in_detail() -> None:
         ('"ab', "ab"),
     ):
         assert partial_value(text) == expected or partial_value(text) is expected, text
+
+
+def deltas(text: str, size: int) -> list[Delta]:
+    return [Delta(text[start : start + size]) for start in range(0, len(text), size)]
+
+
+def test_partial_values_of_a_pydantic_model() -> None:
+    pydantic = pytest.importorskip("pydantic")
+
+    class Town(pydantic.BaseModel):
+        name: str = pydantic.Field(min_length=5)
+        people: int | None
+        country: str = pydantic.Field(alias="in")
+
+    class Trip(pydantic.BaseModel):
+        towns: list[Town]
+        best: Town | None = None
+
+    text = '{"towns": [{"name": "Oslo S", "people": 7, "in": "Norway"}, {"name": "Rome 1", "people": null, "in": "Italy"}], "best": null}'
+    whole = Trip.model_validate_json(text)
+    seen = list(partial_values(deltas(text, 3), Trip))
+    assert all(isinstance(value, Trip) for value in seen) and seen[-1] == whole
+    names = [value.towns[0].name for value in seen if value.towns]
+    assert names[0] is None and all("Oslo S".startswith(name or "") for name in names) and "Os" in "".join(name or "" for name in names)
+    assert all(isinstance(town, Town) for value in seen for town in value.towns or [])
+    half = next(value for value in seen if value.towns and value.towns[0].people == 7)
+    assert half.towns[0].country is None and half.towns[0].model_fields_set == {"name", "people"}
+    assert seen[0].towns is None
+
+
+def test_partial_values_of_dataclasses_and_interrupted_answers() -> None:
+    pytest.importorskip("pydantic")
+    seen = list(partial_values(deltas('[{"x": 1, "y": 2}, {"x": 3', 4), list[Point]))
+    assert seen[-1][0] == Point(1, 2) and seen[-1][1].x is None
+    whole = list(partial_values(deltas('[{"x": 1, "y": 2}]', 4), list[Point]))
+    assert whole[-1] == [Point(1, 2)]
+
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+    y: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from tests.generation.stand_ins import StandInModel
 
 from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanHabits, whole_characters
@@ -49,11 +50,11 @@ def test_half_a_character_is_never_drafted() -> None:
 
 def test_lookup_goes_on_as_the_text_did_before() -> None:
     lookup = PromptLookup([1, 2, 3, 4, 5, 9, 2, 3])
-    assert lookup.propose([], 3) == [4, 5, 9]
-    assert lookup.propose([4], 8) == [5, 9, 2, 3]
-    assert lookup.propose([7], 8) == []
+    assert lookup.propose([], 3) == ([4, 5, 9], 2)
+    assert lookup.propose([4], 8) == ([5, 9, 2, 3], 3)
+    assert lookup.propose([7], 8) == ([], 0)
     lookup.append(4)
-    assert lookup.propose([], 2) == [5, 9]
+    assert lookup.propose([], 2) == ([5, 9], 3)
 
 
 def test_lookup_agrees_with_a_plain_search() -> None:
@@ -66,7 +67,12 @@ def test_lookup_agrees_with_a_plain_search() -> None:
             if ends:
                 expected = tokens[ends[-1] :]
                 break
-        assert PromptLookup(tokens).propose([], 100) == expected
+        found, agreeing = PromptLookup(tokens).propose([], 100)
+        assert found == expected
+        if found:
+            end = len(tokens) - len(found)
+            shared = next((n for n in range(end) if tokens[end - 1 - n] != tokens[-1 - n]), end)
+            assert agreeing == min(shared, 16)
 
 
 def test_a_source_that_is_wrong_goes_quiet_and_comes_back() -> None:
@@ -148,20 +154,39 @@ def test_habits_are_learned_from_forced_text_only() -> None:
     model = StandInModel()
     token = {piece: index for index, piece in enumerate(model.vocabulary.tokens)}
     habits = SpanHabits(model.vocabulary.token_bytes)
-    habits.learn(token[b"a"], token[b'","'], token[b'"'])
-    assert habits.following(token[b"a"], b'",') == token[b'"']
-    assert habits.following(token[b"a"], b"x") is None and habits.following(None, b'"') is None
-    assert habits.instead_of(token[b'","'], b'","') == token[b'"']
+    habits.learn(token[b"a"], b'","b', token[b'","'], token[b'"'])
+    assert habits.written(token[b"a"], b'","b":') == token[b'"']
+    assert habits.written(token[b"a"], b'","c') is None and habits.written(None, b'","b') is None
+    assert habits.in_place_of(token[b'","'], b'","') == token[b'"']
+    habits.learn(token[b"a"], b'","b', token[b'","'], token[b'","'])  # as the tokenizer has it, this time
+    assert habits.in_place_of(token[b'","'], b'","') == token[b'","']
     drafting = Drafting(model, sources=["grammar"], longest=24, prompt=[])
     drafting.propose(Span(b"name"), [token[b"x"]], None, 100)
     drafting.observe(token[b"b"])  # not what was forced: an assisted text that leaves its grammar
     assert drafting.propose(Span(b"b name "), [token[b"x"]], None, 100)[0] == token[b"b"]
 
 
-def test_costs_forget_slowly() -> None:
-    costs = measured({1: 1.0})
-    for _ in range(100):
+def test_a_machine_that_slows_down_slows_all_sizes_down() -> None:
+    costs = ForwardCosts()
+    for _ in range(50):
+        costs.record(1, 1.0)
+        costs.record(4, 2.0)
+    for _ in range(30):
         costs.record(1, 3.0)
-    assert costs.estimate(1) == 3.0
+    single, four = costs.estimate(1), costs.estimate(4)
+    assert single == pytest.approx(3.0, rel=0.02)
+    assert four is not None and four == pytest.approx(6.0, rel=0.25)  # though none was run since
     costs.record(1000, 5.0)  # a prompt, not a draft
-    assert costs.estimate(49) == 3.0 * (1 + 0.15 * 48)
+    assert costs.estimate(1) == single
+
+
+def test_costs_are_learned_on_a_machine_whose_pace_wanders() -> None:
+    rng = random.Random(1)
+    costs, pace = ForwardCosts(), 1.0
+    for _ in range(600):
+        pace = min(3.0, max(1.0, pace * rng.uniform(0.9, 1.11)))
+        size = rng.choice([1, 1, 1, 1, 2, 4, 8])
+        costs.record(size, pace * (1 + 0.5 * (size - 1)) * rng.uniform(1.0, 1.2))
+    single = costs.estimate(1)
+    for size in (2, 4, 8):
+        assert costs.estimate(size) / single == pytest.approx(1 + 0.5 * (size - 1), rel=0.15)

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import scansion
-from scansion.generation.budget import fewest_tokens
+from scansion.generation.budget import BudgetedMatcher
+from scansion.generation.completions import fewest_tokens
 from scansion.models.base import Feed
 from scansion.models.costs import ForwardCosts
 
@@ -176,3 +177,32 @@ def test_random_budgets_end_in_whole_valid_answers(number: int, rounds: Any) -> 
         )
         assert completion.complete and len(completion.tokens) <= budget
         jsonschema.Draft202012Validator(schema).validate(json.loads(completion.content, parse_float=_exact))
+
+
+GRAMMARS = [
+    scansion.Grammar.from_gbnf('root ::= ("- " [^\\n]{1,40} "\\n"){2,9}'),
+    scansion.Grammar.from_gbnf('root ::= expr "=" num\nexpr ::= term ([-+*/] term)*\nterm ::= num | "(" expr ")"\nnum ::= [0-9]+\n'),
+    scansion.Grammar.from_gbnf('root ::= "<" name ">" (root | [a-z ]+) "</" name ">"\nname ::= "a" | "bcd" | "true"\n'),
+    scansion.Grammar.from_lark('start: item ("," item)*\nitem: WORD "=" NUMBER\nWORD: /[a-z]{3,}/\nNUMBER: /-?[0-9]+/\n%ignore " "\n'),
+    scansion.Grammar.from_lark('start: "begin" line+ "end"\nline: /[^\\n]{2,}/ "\\n"\n'),
+    scansion.Grammar.from_choices(["x-y-z", "true", "information without end"]),
+    scansion.Grammar.from_regex("[a-c]{20}(true|false)+[.]"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(GRAMMARS)))
+def test_random_budgets_end_in_whole_texts_of_other_grammars(number: int, rounds: Any) -> None:
+    constraint = GRAMMARS[number].compile(vocabulary())
+    shortest = BudgetedMatcher(constraint.matcher(), vocabulary(), None).least_tokens()
+    rng = random.Random(number)
+    for seed in range(rounds(6)):
+        budget = shortest if seed == 0 else rng.randint(shortest, shortest + 60)
+        completion = scansion.generate(
+            NonsenseModel(vocabulary(), seed), "x", grammar=constraint, max_tokens=budget, temperature=rng.choice([0.0, 1.0]), seed=seed
+        )
+        assert completion.complete and len(completion.tokens) <= budget
+        matcher = constraint.matcher()
+        assert matcher.accept_bytes(completion.content.encode()) and matcher.is_complete
+    if shortest > 1:
+        with pytest.raises(scansion.RequestError, match=f"shortest answer has {shortest} tokens"):
+            scansion.generate(NonsenseModel(vocabulary(), 0), "x", grammar=constraint, max_tokens=shortest - 1)

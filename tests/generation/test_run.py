@@ -6,9 +6,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.generation.stand_ins import StandInModel, Texts
+from tests.generation.stand_ins import StandInModel, Texts, TextsMatcher
 
 from scansion.errors import ContextError, RequestError
+from scansion.generation.api import generate_many
 from scansion.generation.events import Completion, Delta
 from scansion.generation.loop import AnswerStream, step
 from scansion.generation.options import GenerationOptions
@@ -87,6 +88,14 @@ def test_a_budget_is_counted_in_tokens_not_bytes() -> None:
     assert completion.content == "name me" and len(completion.tokens) <= 3
 
 
+def test_a_text_with_more_bytes_but_fewer_tokens_fits_a_small_budget() -> None:
+    for seed in range(6):
+        completion = answer(StandInModel(seed), [b"x,y", b"anana"], max_tokens=2, sampling=Sampling(temperature=1.0, seed=seed))
+        assert completion.content == "anana" and completion.complete
+    with pytest.raises(RequestError, match="shortest answer has 2 tokens"):
+        answer(StandInModel(0), [b"x,y", b"anana"], max_tokens=1)
+
+
 def test_a_budget_below_the_shortest_answer_is_refused_before_anything_runs() -> None:
     model = StandInModel(0)
     with pytest.raises(RequestError, match="shortest answer has 3 tokens"):
@@ -134,6 +143,93 @@ def test_several_runs_share_forwards_and_write_what_they_write_alone() -> None:
         step(model, runs)
     assert [run.completion().tokens for run in runs] == alone
     assert len(model.forwards) == max(run.completion().stats.forwards for run in runs)
+
+
+class FailingTexts(Texts):
+    """A constraint with a fault in it, after a few tokens."""
+
+    def matcher(self) -> TextsMatcher:
+        matcher = super().matcher()
+        accept = matcher.accept
+
+        def failing(token_id: int) -> bool:
+            if len(matcher._history) > 4:
+                raise ValueError("a fault")
+            return accept(token_id)
+
+        matcher.accept = failing  # type: ignore[method-assign]
+        return matcher
+
+
+def test_a_run_that_fails_or_is_cancelled_leaves_the_others_alone() -> None:
+    alone = answer(StandInModel(2), RECORDS, prompt="two").tokens
+    model = StandInModel(2)
+    constraints = [FailingTexts(RECORDS, model.vocabulary), Texts(RECORDS, model.vocabulary), Texts(RECORDS, model.vocabulary)]
+    runs = [
+        Run(model, prompt, constraint, GenerationOptions(draft=("ngram",)))  # type: ignore[arg-type]
+        for prompt, constraint in zip(("one", "two", "three"), constraints, strict=True)
+    ]
+    for turn in range(200):
+        step(model, runs)
+        if turn == 3:
+            runs.pop().close()
+        if all(run.finished for run in runs):
+            break
+    assert runs[0].finish_reason == "error" and isinstance(runs[0].error, ValueError)
+    assert not runs[0].completion().complete
+    assert runs[1].finish_reason == "stop" and runs[1].completion().tokens == alone
+    stream = AnswerStream(model, "x", FailingTexts(RECORDS, model.vocabulary), GenerationOptions())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a fault"):
+        list(stream)
+    assert not model.sequences[-1].open
+
+
+def test_one_of_many_that_cannot_be_answered_gives_its_error_in_its_place() -> None:
+    model = StandInModel(1)
+    prompts = ["ok", "x" * 600, "fine"]
+    outcomes = generate_many(model, prompts, raw=True, max_tokens=4, return_errors=True)
+    assert [type(outcome) for outcome in outcomes] == [Completion, ContextError, Completion]
+    with pytest.raises(ContextError):
+        generate_many(model, prompts, raw=True, max_tokens=4)
+    with pytest.raises(RequestError, match="list of prompts"):
+        generate_many(model, "ok")
+
+
+# -- a draft model -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("draft", [(), ("grammar",), ("grammar", "ngram")])
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(temperature=1.0, seed=5)])
+@pytest.mark.parametrize("drafter_seed", [0, 1])
+def test_a_draft_model_does_not_change_the_answer(draft: tuple[str, ...], sampling: Sampling, drafter_seed: int) -> None:
+    for texts in (RECORDS, None):
+        plain = answer(StandInModel(0, spread=9), texts, sampling=sampling, draft=(), max_tokens=60)
+        model, drafter = StandInModel(0, spread=9), StandInModel(drafter_seed, spread=9)
+        drafter.vocabulary = model.vocabulary
+        drafted = answer(model, texts, sampling=sampling, draft=draft, max_tokens=60, draft_model=drafter)
+        assert drafted.tokens == plain.tokens
+        assert not drafter.sequences[-1].open
+        figures = drafted.stats.drafts["model"]
+        if drafter_seed == 0 and sampling.temperature == 0:  # its own twin is right, except behind a forced span cut otherwise
+            assert figures.accepted > 0 and (draft or figures.accepted == figures.proposed)
+            assert drafted.stats.forwards < plain.stats.forwards
+            assert "model: " in drafted.stats.line()
+
+
+def test_a_draft_model_that_is_wrong_goes_quiet() -> None:
+    model, drafter = StandInModel(0, spread=9), StandInModel(1, spread=9)
+    drafter.vocabulary = model.vocabulary
+    answer(model, None, draft=(), max_tokens=200, draft_model=drafter)
+    assert len(drafter.forwards) < 60
+
+
+def test_a_draft_model_of_another_family_is_refused() -> None:
+    model = StandInModel(0)
+    with pytest.raises(RequestError, match="another vocabulary"):
+        answer(model, None, draft_model=StandInModel(1))
+    assert not model.sequences[-1].open
+    with pytest.raises(RequestError, match="draft_model must be a model"):
+        GenerationOptions(draft_model=3)  # type: ignore[arg-type]
 
 
 def test_stop_texts_end_the_answer_before_them() -> None:

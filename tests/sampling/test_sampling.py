@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from scansion.errors import RequestError
-from scansion.sampling import ConstrainedDraws, DeadEndError, Sampling, make_drawer
+from scansion.errors import DeadEndError, RequestError
+from scansion.sampling import ConstrainedDraws, Sampling, make_drawer
 from scansion.sampling.chain import GreedyDrawer
 
 SIZE = 100

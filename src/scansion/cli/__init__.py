@@ -24,8 +24,12 @@ _EXCERPT = re.compile(r"\n {4}.*\n {4} *\^")
 
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
-    _open_closed_streams()
-    sys.exit(run(sys.argv[1:]))
+    try:
+        _open_closed_streams()
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # before the first command was there, or while the last words were said
+        code = EXIT_INTERRUPTED
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -27,6 +31,30 @@ def _draft_sources(_context: click.Context, _parameter: click.Parameter, value: 
     return names
 
 
+_FLAGS = {
+    "max_tokens": "-n",
+    "temperature": "--temp",
+    "top_k": "--top-k",
+    "top_p": "--top-p",
+    "min_p": "--min-p",
+    "repeat_penalty": "--repeat-penalty",
+    "draft_max": "--draft-max",
+    "draft_model": "--draft-model",
+    "context_size": "--context",
+}
+"""What the library calls a setting, and what it is called here."""
+_SETTING = re.compile("|".join(rf"\b{name}\b" for name in _FLAGS))
+
+
+@contextmanager
+def _named_as_flags() -> Iterator[None]:
+    """Errors about settings name the flags they were given with."""
+    try:
+        yield
+    except RequestError as error:
+        raise RequestError(_SETTING.sub(lambda match: _FLAGS[match[0]], str(error))) from None
+
+
 @click.command()
 @click.option("-p", "--prompt", required=True, metavar="PROMPT", help="What to ask (- reads standard input).")
 @click.option("-m", "--model", "model_path", metavar="MODEL.gguf", help="Model file; without it, SmolLM2-135M-Instruct.")
@@ -44,6 +72,7 @@ def _draft_sources(_context: click.Context, _parameter: click.Parameter, value: 
     "--draft", callback=_draft_sources, default="grammar", show_default=True, metavar="LIST", help="Draft tokens: grammar,ngram or none."
 )
 @click.option("--draft-max", default=24, show_default=True, metavar="N", help="The most tokens drafted at once, up to 48.")
+@click.option("--draft-model", "draft_model_path", metavar="MODEL.gguf", help="A smaller model with the same vocabulary that drafts too.")
 @click.option("--assist", is_flag=True, help="The grammar only drafts: the text is what it is without it.")
 @click.option("--think", is_flag=True, help="Let the model reason freely first (shown on standard error).")
 @click.option("--fence", is_flag=True, help="Open a code fence for the model; it is not part of the answer.")
@@ -65,6 +94,7 @@ def command(
     system: str | None,
     raw: bool,
     draft: list[str],
+    draft_model_path: str | None,
     assist: bool,
     context_size: int | None,
     threads: int | None,
@@ -89,17 +119,21 @@ def command(
     if assist and grammar is None:
         raise click.UsageError("--assist drafts from a grammar: give one")
     drawing = {name: settings.pop(name) for name in list(settings) if name in Sampling.__dataclass_fields__}
-    options = GenerationOptions(sampling=Sampling(**drawing), mode="assist" if assist else "constrain", draft=draft, **settings)
     text = _text(prompt)
-
-    if sys.stderr.isatty():
-        note("loading the model ...")
-    with load_model(model_path, context_size=context_size, threads=threads) as model:
+    interrupted = False
+    with ExitStack() as cleanup:
+        cleanup.enter_context(_named_as_flags())
+        options = GenerationOptions(sampling=Sampling(**drawing), mode="assist" if assist else "constrain", draft=draft, **settings)
+        if sys.stderr.isatty():
+            note("loading the model ...")
+        model = cleanup.enter_context(load_model(model_path, context_size=context_size, threads=threads))
+        if draft_model_path is not None:
+            drafter = cleanup.enter_context(load_model(draft_model_path, context_size=model.context_size, threads=threads))
+            options = replace(options, draft_model=drafter)
         question: Any = (
             text if raw else [*([{"role": "system", "content": system}] if system is not None else []), {"role": "user", "content": text}]
         )
         writer = ResultWriter()
-        interrupted = False
         with generate(model, question, grammar=grammar, stream=True, raw=raw, options=options) as answer:
             try:
                 for delta in answer:

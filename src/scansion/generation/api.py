@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from scansion.errors import ModelError, RequestError
+from scansion.errors import ModelError, RequestError, ScansionError
 from scansion.generation.events import Completion, Delta
 from scansion.generation.loop import AnswerStream, step
 from scansion.generation.options import GenerationOptions
+from scansion.generation.partial import type_adapter
 from scansion.generation.run import Run
 from scansion.models.base import ChatMessage, LanguageModel
 from scansion.sampling.settings import Sampling
@@ -92,56 +93,103 @@ def generate(
     return answer.completion
 
 
+@overload
 def generate_many(
     model: LanguageModel,
     prompts: Sequence[Prompt],
     *,
     grammars: Sequence[Grammar | Constraint | None] | None = None,
     raw: bool = False,
+    return_errors: Literal[False] = False,
     options: GenerationOptions | None = None,
     **settings: Any,
-) -> list[Completion]:
+) -> list[Completion]: ...
+
+
+@overload
+def generate_many(
+    model: LanguageModel,
+    prompts: Sequence[Prompt],
+    *,
+    grammars: Sequence[Grammar | Constraint | None] | None = None,
+    raw: bool = False,
+    return_errors: Literal[True],
+    options: GenerationOptions | None = None,
+    **settings: Any,
+) -> list[Completion | Exception]: ...
+
+
+def generate_many(
+    model: LanguageModel,
+    prompts: Sequence[Prompt],
+    *,
+    grammars: Sequence[Grammar | Constraint | None] | None = None,
+    raw: bool = False,
+    return_errors: bool = False,
+    options: GenerationOptions | None = None,
+    **settings: Any,
+) -> list[Completion] | list[Completion | Exception]:
     """Several answers whose forward passes go together, as many at a time as the model has sequences.
 
     Args:
         model: loaded with ``sequences=n``.
         prompts: one per answer.
         grammars: one per answer, or None for free text throughout.
+        return_errors: an answer that fails (a budget too small for its grammar, a prompt too long) gives its error in its place.
+            Without it, the first error is raised once all other answers are finished.
         raw, options, **settings: as for ``generate``.
 
     Returns:
         One completion per prompt, in order.
+
+    Raises:
+        RequestError: what is given does not go together.
+        ModelError: the model failed, or has no free sequence at all.
     """
+    if isinstance(prompts, str | bytes) or not isinstance(prompts, Sequence):
+        raise RequestError(f"prompts must be a list of prompts, not {type(prompts).__name__}")
     if grammars is not None and len(grammars) != len(prompts):
         raise RequestError(f"{len(prompts)} prompts need as many grammars, not {len(grammars)}")
     run_options = _options(options, settings)
     waiting = list(enumerate(prompts))[::-1]
-    completions: dict[int, Completion] = {}
+    outcomes: dict[int, Completion | Exception] = {}
     active: dict[int, Run] = {}
     try:
         while waiting or active:
             while waiting:
                 index, prompt = waiting[-1]
-                constraint = _constraint(model, grammars[index]) if grammars is not None else None
                 try:
+                    constraint = _constraint(model, grammars[index]) if grammars is not None else None
                     run = Run(model, _prompt_text(model, prompt, raw), constraint, run_options)
-                except ModelError as error:
-                    if active and type(error) is ModelError:
-                        break  # no free place: one comes when a run ends
-                    raise
+                except ScansionError as error:
+                    if type(error) is ModelError:
+                        if active:
+                            break  # no free place: one comes when a run ends
+                        raise
+                    outcomes[index] = error
+                    waiting.pop()
+                    continue
                 waiting.pop()
                 run.opening()
                 active[index] = run
             step(model, list(active.values()))
             for index, run in list(active.items()):
                 if run.finished:
-                    completions[index] = run.completion()
+                    outcomes[index] = run.completion() if run.error is None else run.error
                     run.close()
                     del active[index]
     finally:
         for run in active.values():
             run.close()
-    return [completions[index] for index in range(len(prompts))]
+    if return_errors:
+        return [outcomes[index] for index in range(len(prompts))]
+    completions = []
+    for index in range(len(prompts)):
+        outcome = outcomes[index]
+        if isinstance(outcome, Exception):
+            raise outcome
+        completions.append(outcome)
+    return completions
 
 
 def extract(model: LanguageModel, prompt: Prompt, kind: type[T], *, options: GenerationOptions | None = None, **settings: Any) -> T:
@@ -159,7 +207,7 @@ def extract(model: LanguageModel, prompt: Prompt, kind: type[T], *, options: Gen
     Raises:
         RequestError: Pydantic is not installed, or the budget ended the answer before it was complete.
     """
-    adapter = _type_adapter(kind)
+    adapter = type_adapter(kind)
     completion = generate(model, _extraction(prompt, adapter), grammar=_type_grammar(kind), options=options, **settings)
     value: T = _typed(adapter, completion)
     return value
@@ -197,7 +245,7 @@ async def astream(
 
 async def aextract(model: LanguageModel, prompt: Prompt, kind: type[T], *, options: GenerationOptions | None = None, **settings: Any) -> T:
     """``extract`` without blocking the event loop."""
-    adapter = _type_adapter(kind)
+    adapter = type_adapter(kind)
     completion = await agenerate(model, _extraction(prompt, adapter), grammar=_type_grammar(kind), options=options, **settings)
     value: T = _typed(adapter, completion)
     return value
@@ -265,14 +313,6 @@ def _constraint(model: LanguageModel, grammar: Grammar | Constraint | None) -> C
     if grammar.vocabulary != model.vocabulary:
         raise RequestError(f"the constraint was compiled for another vocabulary than that of {model.name}: compile the grammar for it")
     return grammar
-
-
-def _type_adapter(kind: Any) -> Any:
-    try:
-        from pydantic import TypeAdapter
-    except ImportError:
-        raise RequestError("extract needs pydantic: pip install pydantic") from None
-    return TypeAdapter(kind)
 
 
 def _type_grammar(kind: Any) -> Grammar:

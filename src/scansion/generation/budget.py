@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scansion.errors import RequestError
+from scansion.generation.completions import completion_in_tokens, fewest_tokens
 
 if TYPE_CHECKING:
     from scansion.matching import Matcher
     from scansion.vocabulary import Vocabulary
 
-__all__ = ["BudgetedMatcher", "fewest_tokens"]
+__all__ = ["BudgetedMatcher"]
 
-_UNBOUNDED = 1 << 60
 _SPARE_FACTOR = 2
 _SPARE = 64
 """With this many times the estimated bytes and this many more tokens left, the estimate is believed."""
+_MAX_SEARCHED = 4096
+
+
+class _Way(NamedTuple):
+    """A text that completes the answer, and tokens that write it."""
+
+    text: bytes
+    tokens: list[int]
 
 
 class BudgetedMatcher:
@@ -29,10 +37,11 @@ class BudgetedMatcher:
     1. the kernel's estimate of the bytes left; it is a lower bound, so it decides only with much room to spare,
     2. the completion found earlier, if it still completes the text: inside a string it usually does,
     3. the shortest completion from here, cut greedily into tokens,
-    4. the same cut into as few tokens as it can be.
+    4. the same cut into as few tokens as it can be,
+    5. a completion with more bytes but fewer tokens, looked for under a bound on steps.
 
-    ``_completion`` is a text known to complete the answer within the budget, or None where the estimate sufficed. Following
-    it stays possible whatever is drawn, so there is always a way out. The budget counts tokens of text: ending needs no token.
+    ``_way`` is known to complete the answer within the budget, or None where the estimate sufficed. Following it stays
+    possible whatever is drawn, so there is always a way out. The budget counts tokens of text: ending needs no token.
     """
 
     def __init__(self, matcher: Matcher, vocabulary: Vocabulary, remaining: int | None) -> None:
@@ -49,7 +58,8 @@ class BudgetedMatcher:
         self.matcher = matcher
         self._vocabulary = vocabulary
         self._remaining = remaining
-        self._completion: bytes | None = None
+        self._way: _Way | None = None
+        self._searched: dict[tuple[int, int], _Way | None] = {}
         if remaining is not None and not self._fits(remaining, None):
             raise RequestError(
                 f"a budget of {remaining} tokens is too small: the shortest answer has {self.least_tokens()} tokens; raise max_tokens"
@@ -62,14 +72,12 @@ class BudgetedMatcher:
             return False
         if self._remaining is None or matcher.is_finished:
             return True
-        before = self._completion
-        expected = before
-        if before is not None:
-            data = self._vocabulary.token_bytes(token_id) or b""
-            expected = before[len(data) :] if before.startswith(data) else before
-        if not self._fits(self._remaining - 1, expected):
+        before = self._way
+        if before is not None and before.tokens and before.tokens[0] == token_id:
+            self._way = _Way(before.text[len(self._vocabulary.token_bytes(token_id) or b"") :], before.tokens[1:])
+        elif not self._fits(self._remaining - 1, self._rest(before, token_id)):
             matcher.rollback(1)
-            self._completion = before
+            self._way = before
             return False
         self._remaining -= 1
         return True
@@ -82,11 +90,13 @@ class BudgetedMatcher:
         """The first token of a completion that fits, or an end token where the answer is complete."""
         if self._remaining is None:
             return None
-        text = self.matcher.shortest_completion() if self._completion is None else self._completion
-        tokens = None if text is None else fewest_tokens(text, self._vocabulary)
-        if tokens is None:
+        way = self._way
+        if way is None:
+            text = self.matcher.shortest_completion()
+            way = None if text is None else self._cut(text, 0)
+        if way is None:
             return None
-        return tokens[0] if tokens else self._vocabulary.eos_token_ids[0]
+        return way.tokens[0] if way.tokens else self._vocabulary.eos_token_ids[0]
 
     def spend(self, n_tokens: int) -> None:
         """Tokens were used elsewhere (on thinking)."""
@@ -97,68 +107,57 @@ class BudgetedMatcher:
         """Tokens with which the answer can certainly be completed from here."""
         text = self.matcher.shortest_completion()
         tokens = None if text is None else fewest_tokens(text, self._vocabulary)
-        return self.matcher.shortest_cost() if tokens is None else len(tokens)
+        if tokens is None:
+            return self.matcher.shortest_cost()
+        least = len(tokens)
+        while least > 1 and (text := completion_in_tokens(self.matcher, self._vocabulary, least - 1)) is not None:
+            least = len(fewest_tokens(text, self._vocabulary) or tokens)
+        return least
 
-    def _fits(self, remaining: int, expected: bytes | None) -> bool:
+    def _rest(self, way: _Way | None, token_id: int) -> _Way | None:
+        """What may be left of a completion after a token: its rest, or itself (inside a string it usually still completes)."""
+        data = self._vocabulary.token_bytes(token_id) or b""
+        if way is None or not way.text.startswith(data):
+            return way
+        return self._cut(way.text[len(data) :], self._remaining or 0)
+
+    def _fits(self, remaining: int, expected: _Way | None) -> bool:
         """Whether the matcher's state can be completed with ``remaining`` tokens. ``expected`` may be a completion."""
-        self._completion = None
+        self._way = None
         estimate = self.matcher.shortest_cost()
         if estimate < 0 or remaining < 0:
             return False
         if remaining >= _SPARE_FACTOR * estimate + _SPARE:
             return True
-        if expected is not None and self._completes(expected) and self._token_count(expected, remaining) <= remaining:
-            self._completion = expected
+        if expected is not None and len(expected.tokens) <= remaining and self._completes(expected.text):
+            self._way = expected
             return True
         text = self.matcher.shortest_completion()
         if text is None:  # not plain text (token terminals): each item is a token
             return estimate <= remaining
-        if self._token_count(text, remaining) <= remaining:
-            self._completion = text
-            return True
-        return False
+        way = self._cut(text, remaining)
+        if way is None or len(way.tokens) > remaining:
+            way = self._with_fewer_tokens(remaining)
+        self._way = way
+        return way is not None
+
+    def _with_fewer_tokens(self, remaining: int) -> _Way | None:
+        # The same few states come up again and again while draws are refused near the end of a budget.
+        key = (self.matcher.state_id, remaining)
+        if key not in self._searched:
+            if len(self._searched) >= _MAX_SEARCHED:
+                self._searched.clear()
+            text = completion_in_tokens(self.matcher, self._vocabulary, remaining)
+            self._searched[key] = None if text is None else self._cut(text, 0)
+        return self._searched[key]
 
     def _completes(self, text: bytes) -> bool:
         ahead = self.matcher.fork()
         return ahead.accept_bytes(text) and ahead.is_complete
 
-    def _token_count(self, text: bytes, enough: int) -> int:
-        """Tokens the text needs: exactly, or any number found quickly that is at most ``enough``."""
-        greedy = self._vocabulary.tokenize_greedy(text)
-        if greedy is not None and len(greedy) <= enough:
-            return len(greedy)
-        tokens = fewest_tokens(text, self._vocabulary)
-        return _UNBOUNDED if tokens is None else len(tokens)
-
-
-def fewest_tokens(text: bytes, vocabulary: Vocabulary) -> list[int] | None:
-    """The least number of tokens whose bytes make up ``text``, or None where some byte has no token.
-
-    A shortest path over byte positions. Candidate tokens at a position are the prefixes of the longest match there,
-    found by asking the vocabulary for ever shorter pieces; quadratic in the longest token, linear in the text.
-    """
-    best: list[int] = [0] + [_UNBOUNDED] * len(text)
-    came: list[tuple[int, int]] = [(0, -1)] * (len(text) + 1)
-    for start in range(len(text)):
-        if best[start] == _UNBOUNDED:
-            continue
-        first = vocabulary.tokenize_greedy(text[start:])
-        if first is None:
-            end = len(text)
-        else:
-            piece = vocabulary.token_bytes(first[0])
-            end = start + len(piece or b"")
-        while end > start:
-            tokens = vocabulary.tokenize_greedy(text[start:end])
-            if tokens is not None and len(tokens) == 1 and best[start] + 1 < best[end]:
-                best[end] = best[start] + 1
-                came[end] = (start, tokens[0])
-            end -= 1
-    if best[len(text)] == _UNBOUNDED:
-        return None
-    path: list[int] = []
-    place = len(text)
-    while place:
-        place, token = came[place]
-        path.append(token)
-    return path[::-1]
+    def _cut(self, text: bytes, enough: int) -> _Way | None:
+        """The text in as few tokens as it can be, or in any number found quickly that is at most ``enough``."""
+        tokens = self._vocabulary.tokenize_greedy(text)
+        if tokens is None or len(tokens) > enough:
+            tokens = fewest_tokens(text, self._vocabulary)
+        return None if tokens is None else _Way(text, tokens)

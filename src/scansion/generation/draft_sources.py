@@ -13,8 +13,12 @@ __all__ = ["ForcedSpans", "PromptLookup", "SpanHabits", "SpanSource", "whole_cha
 _SEAM_TOKENS = 8
 """How many tokens before a forced span are tokenized again with it, to see where the tokenizer would cut."""
 _HABITS = 6
-"""Tokens remembered for each place."""
+"""Tokens remembered for each of the tokenizer's."""
+_SAME_BYTES = 4
+"""So many bytes to come make a place of forced text the same as an earlier one."""
+_MAX_PLACES = 16_384
 _LONGEST_MATCH = 4
+_LONGEST_COMPARED = 16
 _SHORTEST_MATCH = 2
 
 
@@ -86,32 +90,41 @@ class ForcedSpans:
 class SpanHabits:
     """How the model itself cuts forced text, where that is not as its tokenizer would.
 
-    A model writes ``{`` and ``"`` where the tokenizer has ``{"``, or ``gr``, ``ee`` after an ``a`` it has just chosen: always
-    the same way in the same place. Two tables remember it: which token followed which, and which was written where the
-    tokenizer had another.
+    A model writes ``{`` and ``"`` where the tokenizer has ``{"``, or ``gr``, ``ee`` after an ``a`` it has just chosen: mostly
+    the same way in the same place. Two tables remember it: what was written after a token where the same bytes were to come,
+    and what was written where the tokenizer had another token.
     """
 
     def __init__(self, token_bytes: Callable[[int], bytes | None]) -> None:
         self._token_bytes = token_bytes
-        self._after: dict[int, list[int]] = {}
+        self._places: dict[tuple[int, bytes], int] = {}
         self._instead: dict[int, list[int]] = {}
 
-    def learn(self, before: int | None, expected: int | None, token: int) -> None:
-        """Inside forced text, ``token`` was written after ``before``, where the tokenizer has ``expected``."""
+    def learn(self, before: int | None, forced: bytes, expected: int | None, token: int) -> None:
+        """With ``forced`` to come, ``token`` was written after ``before``, where the tokenizer has ``expected``."""
         if before is not None:
-            _remember(self._after, before, token)
-        if expected is not None and expected != token:
-            _remember(self._instead, expected, token)
+            place = (before, forced[:_SAME_BYTES])
+            self._places.pop(place, None)  # the latest last
+            self._places[place] = token
+            if len(self._places) > _MAX_PLACES:
+                del self._places[next(iter(self._places))]
+        if expected is not None:
+            tokens = self._instead.setdefault(expected, [])
+            if token in tokens:
+                tokens.remove(token)
+            tokens.insert(0, token)
+            del tokens[_HABITS:]
 
-    def following(self, before: int | None, forced: bytes) -> int | None:
-        """The token that followed ``before`` last time, of those that write the beginning of ``forced``."""
-        return self._first(self._after.get(before, ()) if before is not None else (), forced)
+    def written(self, before: int | None, forced: bytes) -> int | None:
+        """The token written last time in the same place, if it writes the beginning of ``forced``."""
+        token = None if before is None else self._places.get((before, forced[:_SAME_BYTES]))
+        return None if token is None else self._fitting([token], forced)
 
-    def instead_of(self, expected: int, forced: bytes) -> int | None:
+    def in_place_of(self, expected: int, forced: bytes) -> int | None:
         """The token last written where the tokenizer has ``expected``, if it writes the beginning of ``forced``."""
-        return self._first(self._instead.get(expected, ()), forced)
+        return self._fitting(self._instead.get(expected, ()), forced)
 
-    def _first(self, candidates: Sequence[int], forced: bytes) -> int | None:
+    def _fitting(self, candidates: Sequence[int], forced: bytes) -> int | None:
         for token in candidates:
             data = self._token_bytes(token)
             if data and forced.startswith(data):
@@ -119,21 +132,11 @@ class SpanHabits:
         return None
 
 
-def _remember(table: dict[int, list[int]], key: int, token: int) -> None:
-    tokens = table.setdefault(key, [])
-    if token in tokens:
-        tokens.remove(token)
-    tokens.insert(0, token)
-    del tokens[_HABITS:]
-
-
 class PromptLookup:
     """Drafts by looking where the last tokens stood before, in prompt and answer, and going on as the text did there.
 
     (Prompt lookup decoding, Saxena 2023.) An index from the last tokens to where they ended keeps it constant time.
     """
-
-    name = "ngram"
 
     def __init__(self, tokens: Sequence[int]) -> None:
         self._tokens: list[int] = []
@@ -150,19 +153,26 @@ class PromptLookup:
                 self._ends[tuple(tokens[-length:])] = len(tokens)
         tokens.append(token)
 
-    def propose(self, ahead: Sequence[int], limit: int) -> list[int]:
+    def propose(self, ahead: Sequence[int], limit: int) -> tuple[list[int], int]:
         """What followed the last time the text had these last tokens.
 
         Args:
             ahead: tokens already drafted after the text.
             limit: the most tokens wanted.
+
+        Returns:
+            The tokens, and how many tokens before them were the same in both places, up to 16.
         """
-        tail = self._tokens[-_LONGEST_MATCH:] + list(ahead)
+        tokens = self._tokens
+        tail = tokens[-_LONGEST_COMPARED:] + list(ahead)
         for length in range(min(_LONGEST_MATCH, len(tail)), _SHORTEST_MATCH - 1, -1):
             end = self._ends.get(tuple(tail[-length:]))
             if end is not None:
-                return self._tokens[end : end + limit]
-        return []
+                longest = min(_LONGEST_COMPARED, len(tail), end)
+                while length < longest and tokens[end - length - 1] == tail[-length - 1]:
+                    length += 1
+                return tokens[end : end + limit], length
+        return [], 0
 
 
 def whole_characters(data: bytes) -> bytes:

@@ -6,22 +6,37 @@ quiet by itself, costs nothing while quiet, and comes back when its predictions 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
+from scansion.generation.chances import Chances
+from scansion.generation.draft_model import ModelDrafts, Walker
 from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanHabits, SpanSource, whole_characters
 from scansion.generation.events import DraftFigures
 from scansion.models.base import LanguageModel
 
-__all__ = ["Draft", "Drafting"]
+__all__ = ["Draft", "Drafting", "Probe"]
 
-_MEMORY = 0.9
-"""Weight of the past in a source's running acceptance."""
-_FIRST_CHANCE = {"grammar": 0.95, "ngram": 0.6}
+_FIRST_GUESSES = {"word": 0.95, "joined": 0.5, "habit": 0.95, "end": 0.4, "token": 0.4}
+"""Chances of the kinds of tokens in a forced span, before anything is known:
+
+``word``    the tokenizer's token, a word or a single character
+``joined``  the tokenizer's token of several punctuation marks (``","``), which models often write as several tokens
+``habit``   written this way by the model itself earlier
+``end``     the tokenizer's token at the end of a span, where the model may write more into the same token
+``token``   named by the grammar itself
+"""
+_GUESS_BY_MATCH = (0.0, 0.0, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
+"""First guesses for looked-up tokens, by how many tokens before them agree; longer matches are taken together."""
+_GUESS_MODEL = 0.7
 _BYTES_PER_TOKEN = 16
 """How far to look ahead for forced bytes, for each token wanted."""
-_LAST_OF_SPAN = 0.4
-"""Chance of a token at the end of a forced span before anything is known about it."""
+_PLACE_BYTES = 4
+"""A habit is as reliable as it was after the same token with the same bytes to come."""
+_MAX_PARTS = 8
+"""Pieces from different sources put behind each other in one batch."""
 
 
 class Draft(NamedTuple):
@@ -29,20 +44,38 @@ class Draft(NamedTuple):
 
     token: int
     source: str
-    ends_span: bool = False
-    """It ends a forced span, where the model may write more into the same token."""
-    by_tokenizer: bool = False
-    """It is the tokenizer's choice, not the model's own of earlier."""
+    kind: str
+    """Predictions of one kind share a chance; so do, within it, those of one item."""
+    guess: float
+    """The chance of the kind before anything is known."""
+    item: Hashable = None
+    expected: int | None = None
+    """In a forced span: what the tokenizer has in this place."""
 
 
-class Probe(Protocol):
-    """Something that takes tokens under a grammar without touching the answer: a fork of a matcher."""
+class Probe(SpanSource, Walker, Protocol):
+    """A fork of a matcher: it walks ahead under the grammar without touching the answer."""
 
-    def accept(self, token_id: int) -> bool: ...
+
+class _Spelling:
+    """How a model writes forced text: learned from all answers it writes under grammars, since no answer changes it."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.habits = SpanHabits(model.vocabulary.token_bytes)
+        self.chances = Chances()
+
+
+_spellings: WeakKeyDictionary[LanguageModel, _Spelling] = WeakKeyDictionary()
+_spellings_lock = threading.Lock()
+
+
+def _spelling_of(model: LanguageModel) -> _Spelling:
+    with _spellings_lock:
+        return _spellings.setdefault(model, _Spelling(model))
 
 
 class Drafting:
-    """The drafts of one answer."""
+    """The drafts of one answer. Called by one thread at a time for each model (the one that holds its ``lock``)."""
 
     def __init__(
         self,
@@ -51,6 +84,8 @@ class Drafting:
         sources: Sequence[str],
         longest: int,
         prompt: Sequence[int],
+        draft_model: LanguageModel | None = None,
+        certain: bool = True,
     ) -> None:
         """
         Args:
@@ -58,20 +93,35 @@ class Drafting:
             sources: from ``grammar`` and ``ngram``.
             longest: the most tokens sent at once.
             prompt: tokens before the answer.
+            draft_model: a second, smaller model with the same vocabulary that drafts as well.
+            certain: forced text will come, only its split into tokens is in question. Where a grammar merely assists, what it
+                forces may not come at all, which says nothing about the model.
+
+        Raises:
+            RequestError: the draft model's vocabulary is another.
+            ContextError, ModelError: the draft model has no place for the prompt.
         """
         self.figures = {source: DraftFigures() for source in sources}
         self._costs = model.costs
         self._longest = longest
+        self._token_bytes = model.vocabulary.token_bytes
         self._forced = ForcedSpans(model) if "grammar" in sources else None
-        self._habits = SpanHabits(model.vocabulary.token_bytes)
+        self._spelling = _spelling_of(model) if certain else _Spelling(model)
         self._forced_left = b""
         self._last: int | None = None
-        self._token_bytes = model.vocabulary.token_bytes
         self._lookup = PromptLookup(prompt) if "ngram" in sources else None
-        self._chance = dict(_FIRST_CHANCE)
-        self._last_of_span: dict[int, float] = {}
+        self._model: ModelDrafts | None = None
+        if draft_model is not None:
+            self._model = ModelDrafts(draft_model, model, prompt)
+            self.figures["model"] = DraftFigures()
+        self._chances = Chances()
         self._predicted: list[Draft] = []
         self._sent = 0
+
+    def close(self) -> None:
+        """Give the draft model's place back."""
+        if self._model is not None:
+            self._model.close()
 
     def propose(self, span: SpanSource | None, answer: Sequence[int], probe: Callable[[], Probe] | None, room: int) -> list[int]:
         """Tokens to verify in the next forward pass.
@@ -83,14 +133,15 @@ class Drafting:
             room: the most tokens that could still be used.
         """
         limit = min(self._longest, room)
+        self._forced_left = b""
         predicted: list[Draft] = []
         if limit > 0:
             if self._forced is not None and span is not None:
                 predicted = self._from_grammar(span, answer, limit)
-            if self._lookup is not None and len(predicted) < limit:
-                predicted += self._from_lookup(predicted, probe, limit - len(predicted))
+            if (self._lookup is not None or self._model is not None) and len(predicted) < limit:
+                self._go_on(predicted, answer, probe, limit)
         self._predicted = predicted
-        self._sent = self._choose(predicted)
+        self._sent = self._costs.best_length([self._chance(draft) for draft in predicted])
         for draft in predicted[: self._sent]:
             self.figures[draft.source].proposed += 1
         return [draft.token for draft in predicted[: self._sent]]
@@ -104,11 +155,9 @@ class Drafting:
             return
         draft = self._predicted[0]
         hit = draft.token == token
-        if draft.ends_span:
-            chance = self._last_of_span.get(draft.token, _LAST_OF_SPAN)
-            self._last_of_span[draft.token] = 0.5 * chance + 0.5 * hit
-        else:
-            self._chance[draft.source] = _MEMORY * self._chance[draft.source] + (1 - _MEMORY) * hit
+        self._chances_of(draft).learn(draft.kind, hit, draft.item)
+        if draft.source == "model":
+            self._chances.learn("model", hit)
         if hit:
             if self._sent:
                 self.figures[draft.source].accepted += 1
@@ -118,38 +167,53 @@ class Drafting:
             self._predicted = []
             self._sent = 0
 
+    def _chance(self, draft: Draft) -> float:
+        return self._chances_of(draft).estimate(draft.kind, draft.guess, draft.item)
+
+    def _chances_of(self, draft: Draft) -> Chances:
+        return self._spelling.chances if draft.source == "grammar" else self._chances
+
+    # -- forced spans ------------------------------------------------------------------------------------------------
+
     def _from_grammar(self, span: SpanSource, answer: Sequence[int], limit: int) -> list[Draft]:
-        if self._forced is None:
-            return []
         token = span.forced_token()
         if token is not None:
-            return [Draft(token, "grammar", ends_span=True)]
-        self._forced_left = forced = span.forced_bytes(limit * _BYTES_PER_TOKEN)
-        forced = whole_characters(forced)
+            return [_in_span(token, "token", item=token)]
+        self._forced_left = span.forced_bytes(limit * _BYTES_PER_TOKEN)
+        return self._cut(whole_characters(self._forced_left), answer, limit)
+
+    def _cut(self, forced: bytes, before: Sequence[int], limit: int) -> list[Draft]:
+        """Forced text as tokens: as the model has written it before, else as its tokenizer writes it."""
         drafts: list[Draft] = []
-        before = answer[-1] if answer else None
-        grid = self._grid(forced, 0, answer, limit + 1)
+        last = before[-1] if before else None
+        grid = self._grid(forced, 0, before, limit + 1)
         place = 0
         while place < len(forced) and len(drafts) < limit:
             rest = forced[place:]
-            chosen = self._habits.following(before, rest)
-            if chosen is None:
-                if place not in grid:  # a habit has left the tokenizer's grid
-                    grid = self._grid(forced, place, [*answer[-1:], *(draft.token for draft in drafts)], limit + 1)
-                expected = grid.get(place)
-                if expected is None:
-                    break
-                chosen = self._habits.instead_of(expected, rest)
-                if chosen is None:
-                    length = len(self._token_bytes(expected) or b"")
-                    drafts.append(Draft(expected, "grammar", ends_span=place + length == len(forced), by_tokenizer=True))
-                    before = expected
-                    place += length
-                    continue
-            drafts.append(Draft(chosen, "grammar"))
-            before = chosen
-            place += len(self._token_bytes(chosen) or b"")
+            chosen = self._spelling.habits.written(last, rest)
+            if place not in grid and chosen is None:  # a habit has left the tokenizer's grid
+                grid = self._grid(forced, place, [*before[-1:], *(draft.token for draft in drafts)], limit + 1)
+            expected = grid.get(place)
+            if chosen is None and expected is not None:
+                chosen = self._spelling.habits.in_place_of(expected, rest)
+            if chosen is not None:
+                draft = _in_span(chosen, "habit", item=(last, rest[:_PLACE_BYTES]), expected=expected)
+            elif expected is not None:
+                draft = self._by_tokenizer(expected, rest)
+            else:
+                break
+            drafts.append(draft)
+            last = draft.token
+            place += len(self._token_bytes(draft.token) or b"")
         return drafts
+
+    def _by_tokenizer(self, token: int, rest: bytes) -> Draft:
+        data = self._token_bytes(token) or b""
+        if len(data) == len(rest):
+            return _in_span(token, "end", item=token, expected=token)
+        if len(data) > 1 and all(byte in _PUNCTUATION for byte in data):
+            return _in_span(token, "joined", item=token, expected=token)
+        return _in_span(token, "word", expected=token)
 
     def _grid(self, forced: bytes, start: int, before: Sequence[int], limit: int) -> dict[int, int]:
         """The tokenizer's split of ``forced`` from ``start`` on: token by place."""
@@ -163,30 +227,58 @@ class Drafting:
     def _learn_habit(self, token: int) -> None:
         data = self._token_bytes(token) or b""
         if data and self._forced_left.startswith(data):
-            head = self._predicted[0] if self._predicted else None
-            self._habits.learn(self._last, head.token if head is not None and head.by_tokenizer else None, token)
+            expected = self._predicted[0].expected if self._predicted else None
+            self._spelling.habits.learn(self._last, self._forced_left, expected, token)
             self._forced_left = self._forced_left[len(data) :]
         else:
             self._forced_left = b""
         self._last = token
 
-    def _from_lookup(self, ahead: Sequence[Draft], probe: Callable[[], Probe] | None, limit: int) -> list[Draft]:
+    # -- what may follow ---------------------------------------------------------------------------------------------
+
+    def _go_on(self, predicted: list[Draft], answer: Sequence[int], probe: Callable[[], Probe] | None, limit: int) -> None:
+        """Add what the other sources predict after what is predicted already, under the grammar where there is one."""
+        walker = probe() if probe is not None else None
+        if walker is not None and not all(walker.accept(draft.token) for draft in predicted):
+            return
+        for _ in range(_MAX_PARTS):
+            room = limit - len(predicted)
+            if room < 1:
+                return
+            part = self._from_lookup(predicted, walker, room) or self._from_model(predicted, answer, walker, room)
+            predicted += part
+            if not part or walker is None or self._forced is None:
+                return
+            forced = whole_characters(walker.forced_bytes((limit - len(predicted)) * _BYTES_PER_TOKEN))
+            span = self._cut(forced, [*answer[-1:], *(draft.token for draft in predicted)], limit - len(predicted)) if forced else []
+            for draft in span:
+                if not walker.accept(draft.token):
+                    return
+                predicted.append(draft)
+
+    def _from_lookup(self, ahead: Sequence[Draft], walker: Probe | None, limit: int) -> list[Draft]:
         if self._lookup is None:
             return []
-        tokens = self._lookup.propose([draft.token for draft in ahead], limit)
-        if probe is not None and tokens:
-            # Under a grammar, only as far as the grammar would take them.
-            walker = probe()
-            if not all(walker.accept(draft.token) for draft in ahead):
-                return []
-            allowed = 0
-            while allowed < len(tokens) and walker.accept(tokens[allowed]):
-                allowed += 1
-            tokens = tokens[:allowed]
-        return [Draft(token, "ngram") for token in tokens]
+        tokens, matched = self._lookup.propose([draft.token for draft in ahead], limit)
+        drafts: list[Draft] = []
+        for token in tokens:
+            if walker is not None and not walker.accept(token):
+                break
+            agreeing = min(matched + len(drafts), len(_GUESS_BY_MATCH) - 1)
+            drafts.append(Draft(token, "ngram", f"after {agreeing} agreeing", _GUESS_BY_MATCH[agreeing]))
+        return drafts
 
-    def _choose(self, predicted: Sequence[Draft]) -> int:
-        chances = [
-            self._last_of_span.get(draft.token, _LAST_OF_SPAN) if draft.ends_span else self._chance[draft.source] for draft in predicted
-        ]
-        return self._costs.best_length(chances)
+    def _from_model(self, ahead: Sequence[Draft], answer: Sequence[int], walker: Probe | None, limit: int) -> list[Draft]:
+        if self._model is None:
+            return []
+        chance = self._chances.estimate("model", _GUESS_MODEL)
+        tokens = self._model.propose([*answer, *(draft.token for draft in ahead)], len(answer), walker, limit, chance)
+        # How sure the draft model is says much about whether it is right: each tenth has its own chance.
+        return [Draft(token, "model", f"model sure to {int(sure * 10)}/10", sure) for token, sure in tokens]
+
+
+_PUNCTUATION = frozenset(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+def _in_span(token: int, kind: str, *, item: Hashable = None, expected: int | None = None) -> Draft:
+    return Draft(token, "grammar", kind, _FIRST_GUESSES[kind], item, expected)

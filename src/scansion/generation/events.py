@@ -113,7 +113,7 @@ class Completion:
         reasoning: what stood between ``<think>`` and ``</think>``.
         tokens: ids of all tokens of the answer in order, the end token not included.
         finish_reason: ``stop`` (the model or the grammar ended it, or a stop text came), ``length`` (the budget or the
-            context ended it) or ``interrupted``.
+            context ended it), ``interrupted`` or ``error``.
         complete: the grammar accepts ``content`` as it stands; without a grammar, the model ended it.
         stats: figures.
         logprobs: one entry per token, where asked for.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from scansion.generation.events import Completion, Delta
 from scansion.generation.options import GenerationOptions
 from scansion.generation.run import Run
-from scansion.models.base import LanguageModel
+from scansion.models.base import Feed, LanguageModel
 
 if TYPE_CHECKING:
     from scansion.matching import Constraint
@@ -20,22 +20,38 @@ __all__ = ["AnswerStream", "step"]
 def step(model: LanguageModel, runs: Sequence[Run]) -> list[Delta]:
     """One forward pass for all runs that are not finished, and what each makes of it.
 
-    Continuous batching is calling this again and again while runs are added and taken away in between.
+    Continuous batching is calling this again and again while runs are added and taken away in between: every run gets its turn
+    in every pass. A run whose own constraint, sampler or drafts fail ends with ``error``, and the others go on.
 
     Args:
         model: the model all runs were made for.
         runs: finished ones are left alone.
 
     Returns:
-        One delta for each run, in order; empty for those that were finished before.
+        One delta for each run, in order; empty for those that were finished before or have failed.
+
+    Raises:
+        ContextError, ModelError: the pass itself failed.
     """
-    active = [(index, run) for index, run in enumerate(runs) if not run.finished]
     deltas = [Delta() for _ in runs]
-    if active:
-        with model.lock:  # logits are views that another thread's forward would overwrite
-            feeds = [run.feed() for _, run in active]
-            for (index, run), logits in zip(active, model.forward(feeds), strict=True):
+    with model.lock:  # logits are views that another thread's forward would overwrite
+        feeds: list[Feed] = []
+        fed: list[tuple[int, Run]] = []
+        for index, run in enumerate(runs):
+            if run.finished:
+                continue
+            try:
+                feeds.append(run.feed())
+                fed.append((index, run))
+            except Exception as error:  # also of a constraint that is not ours
+                run.fail(error)
+        if not fed:
+            return deltas
+        for (index, run), logits in zip(fed, model.forward(feeds), strict=True):
+            try:
                 deltas[index] = run.take(logits)
+            except Exception as error:
+                run.fail(error)
     return deltas
 
 
@@ -68,6 +84,9 @@ class AnswerStream(Iterator[Delta]):
             except BaseException:
                 self.close()
                 raise
+            if self._run.error is not None:
+                self.close()
+                raise self._run.error
             if delta.content or delta.reasoning or delta.tokens:
                 return delta
         self.close()

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from scansion.errors import RequestError
+from scansion.models.base import LanguageModel
 from scansion.sampling.settings import Sampling
 
 __all__ = ["DRAFT_LIMIT", "DRAFT_SOURCES", "GenerationOptions"]
@@ -30,6 +31,8 @@ class GenerationOptions:
             it would be without it).
         draft: sources of draft tokens, from ``grammar`` and ``ngram``; empty drafts nothing.
         draft_max: the most tokens drafted at once, 1 to 48.
+        draft_model: a second, smaller model with the same vocabulary that drafts as well (source ``model`` in the figures). It
+            needs a free sequence for each answer.
         finish: under a grammar, leave out tokens after which the answer could not be completed within ``max_tokens``.
         stop: texts that end the answer where they appear in it; they are not part of it.
         think: the answer starts with free reasoning between ``<think>`` and ``</think>``, returned apart.
@@ -45,6 +48,7 @@ class GenerationOptions:
     mode: str = "constrain"
     draft: Sequence[str] = ("grammar",)
     draft_max: int = 24
+    draft_model: LanguageModel | None = None
     finish: bool = True
     stop: Sequence[str] = ()
     think: bool = False
@@ -66,6 +70,8 @@ class GenerationOptions:
             _whole("think_max", self.think_max, 0, _MAX_TOKENS)
         if self.logprobs is not None:
             _whole("logprobs", self.logprobs, 0, _MAX_LOGPROBS)
+        if self.draft_model is not None and not isinstance(self.draft_model, LanguageModel):
+            raise RequestError(f"draft_model must be a model (load_model(...)), not {type(self.draft_model).__name__}")
         if self.mode not in ("constrain", "assist"):
             raise RequestError(f"mode must be 'constrain' or 'assist', not {self.mode!r}")
         if not isinstance(self.prefill, str):

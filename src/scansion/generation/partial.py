@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar, overload
 
+from scansion.errors import RequestError
 from scansion.generation.events import Delta
+from scansion.generation.partial_types import partial_instance
 
-__all__ = ["NOTHING", "partial_value", "partial_values"]
+__all__ = ["NOTHING", "partial_value", "partial_values", "type_adapter"]
+
+T = TypeVar("T")
 
 NOTHING = object()
 """What ``partial_value`` returns while there is no value yet."""
@@ -76,13 +80,30 @@ def partial_value(text: str) -> Any:
     return json.loads(text[:safe] + safe_closers) if safe else NOTHING
 
 
-def partial_values(deltas: Iterable[Delta]) -> Iterator[Any]:
+@overload
+def partial_values(deltas: Iterable[Delta]) -> Iterator[Any]: ...
+
+
+@overload
+def partial_values(deltas: Iterable[Delta], kind: type[T]) -> Iterator[T]: ...
+
+
+def partial_values(deltas: Iterable[Delta], kind: Any = None) -> Iterator[Any]:
     """The growing value of a streamed JSON answer, each time it changes.
 
-    with scansion.generate(model, prompt, grammar=grammar, stream=True) as stream:
-        for value in partial_values(stream):
-            show(value)
+        with scansion.generate(model, prompt, grammar=grammar, stream=True) as stream:
+            for value in partial_values(stream):
+                show(value)
+
+    Args:
+        deltas: a stream of an answer in JSON.
+        kind: a Pydantic model or dataclass (or a type made of them) to give the values as. What has not come yet is None, and
+            nothing is validated on the way; the last value is validated, so it is what ``extract`` returns.
+
+    Raises:
+        RequestError: ``kind`` is given and Pydantic is not installed.
     """
+    adapter = None if kind is None else type_adapter(kind)
     text = ""
     last: Any = NOTHING
     for delta in deltas:
@@ -92,4 +113,23 @@ def partial_values(deltas: Iterable[Delta]) -> Iterator[Any]:
         value = partial_value(text)
         if value is not NOTHING and (last is NOTHING or value != last):
             last = value
-            yield value
+            yield value if adapter is None else partial_instance(kind, value)
+    if adapter is not None:
+        try:
+            whole = adapter.validate_json(text)
+        except ValueError:
+            return  # the answer was interrupted: the last partial value is all there is
+        yield whole
+
+
+def type_adapter(kind: Any) -> Any:
+    """Pydantic's reader and writer of values of a type.
+
+    Raises:
+        RequestError: Pydantic is not installed.
+    """
+    try:
+        from pydantic import TypeAdapter
+    except ImportError:
+        raise RequestError("values of a Python type need pydantic: pip install pydantic") from None
+    return TypeAdapter(kind)

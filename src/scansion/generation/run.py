@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from scansion.errors import ContextError, RequestError
+from scansion.errors import ContextError, RequestError, ScansionError
 from scansion.generation.assist import AssistTracker
 from scansion.generation.budget import BudgetedMatcher
 from scansion.generation.drafting import Drafting
@@ -55,6 +55,7 @@ class Run:
         self._vocabulary = model.vocabulary
         self._ends = frozenset(self._vocabulary.eos_token_ids)
         self.finish_reason: str | None = None
+        self.error: Exception | None = None
         self._answer: list[int] = []
         self._stats = Stats()
         self._content, self._reasoning = "", ""
@@ -80,24 +81,40 @@ class Run:
         elif constraint is not None:
             self._matcher = self._start_matcher(constraint)
         self._thinking = ThinkingGate(self._matcher, self._vocabulary) if options.think else None
-        answer_needs = 1 if self._matcher is None or not options.finish else max(1, self._matcher.least_tokens())
-        share = self._budget // 2 if options.think_max is None else options.think_max
-        self._think_left = max(0, min(share, self._budget - answer_needs))
+        self._think_left = self._reasoning_tokens() if options.think else 0
 
         seed = options.sampling.resolved_seed()
         drawer = make_drawer(options.sampling, model, tokens, seed)
         self._draws = ConstrainedDraws(drawer, self._vocabulary.size, measure_friction=options.friction)
         self._stats.seed = None if options.sampling.is_plain_greedy else seed
-        self._drafting = Drafting(model, sources=options.draft, longest=options.draft_max, prompt=tokens)
-        self._stats.drafts = self._drafting.figures
         self._forced_left = 0
 
         self._sequence: ModelSequence = model.open_sequence(tokens)
+        try:
+            self._drafting = Drafting(
+                model,
+                sources=options.draft,
+                longest=options.draft_max,
+                prompt=tokens,
+                draft_model=options.draft_model,
+                certain=options.mode == "constrain",
+            )
+        except ScansionError:
+            self._sequence.close()
+            raise
+        self._stats.drafts = self._drafting.figures
         self._stats.prompt_tokens = len(tokens)
         self._stats.cached_tokens = len(self._sequence.tokens)
         self._pending: list[int] = tokens[len(self._sequence.tokens) :]
         self._drafts: list[int] = []
         self._notice_end()
+
+    def _reasoning_tokens(self) -> int:
+        """The most tokens reasoning may have: its share of the budget, and never what the shortest answer needs."""
+        options = self.options
+        answer_needs = 1 if self._matcher is None or not options.finish else max(1, self._matcher.least_tokens())
+        share = self._budget // 2 if options.think_max is None else options.think_max
+        return max(0, min(share, self._budget - answer_needs))
 
     def _opening(self, prompt: str) -> str:
         """Text the assistant's turn starts with, written by us."""
@@ -129,6 +146,11 @@ class Run:
     def finished(self) -> bool:
         """Nothing more is wanted."""
         return self.finish_reason is not None
+
+    def fail(self, error: Exception) -> None:
+        """End here because of ``error``; what has come so far stays in ``completion``."""
+        self.error = error
+        self.finish_reason = "error"
 
     def opening(self) -> Delta:
         """What can be shown before any forward pass: the prefill. Call it once, first."""
@@ -268,6 +290,7 @@ class Run:
     def close(self) -> None:
         """Give the model's place back. Safe to call twice."""
         self._sequence.close()
+        self._drafting.close()
 
 
 def _logprob_table(logits: NDArray[np.float32], count: int) -> tuple[NDArray[np.float64], tuple[tuple[int, float], ...]]:

@@ -5,7 +5,7 @@ checks the draw against a constraint and draws again under its mask where it was
 """
 
 from scansion.sampling.chain import Drawer, make_drawer
-from scansion.sampling.constrained import ConstrainedDraws, Constraining, DeadEndError
+from scansion.sampling.constrained import ConstrainedDraws, Constraining
 from scansion.sampling.settings import Sampling
 
-__all__ = ["ConstrainedDraws", "Constraining", "DeadEndError", "Drawer", "Sampling", "make_drawer"]
+__all__ = ["ConstrainedDraws", "Constraining", "Drawer", "Sampling", "make_drawer"]

@@ -15,21 +15,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scansion.errors import ScansionError
+from scansion.errors import DeadEndError
 from scansion.sampling.chain import Drawer
 
-__all__ = ["ConstrainedDraws", "Constraining", "DeadEndError"]
+__all__ = ["ConstrainedDraws", "Constraining"]
 
 _NEVER = np.float32(-np.inf)
 _NEVER_BITS = np.int32(_NEVER.view(np.int32))
 _MAX_REDRAWS = 24
-
-
-class DeadEndError(ScansionError):
-    """A constraint left no token at all: a fault in Scansion or in a custom constraint, never in a grammar.
-
-    Grammars are checked to be satisfiable before the first token, and a state that no token can leave is refused where
-    it would be entered."""
 
 
 class Constraining(Protocol):
