@@ -2,7 +2,7 @@
 
 A step is taken apart as M · 10^e with M not divisible by 10. Powers of ten only ask for zeros at the end, or allow places after
 the point; M asks for a residue, kept while digits are read. M itself is split into coprime factors, each with an automaton of its
-own, intersected in the kernel without ever being multiplied out: 1000000 costs nothing, 2^10 · 3^5 costs 1,024 + 243 states.
+own where together they would be too large, intersected in the kernel without being multiplied out. 1000000 costs nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["MAX_RESIDUES", "integer_multiples", "multiples"]
 MAX_RESIDUES = 100_000
 """States of the automaton of one factor of a step: its residues, and as many again for each decimal place."""
 
-_TOGETHER = 1_000  # coprime factors up to this product share an automaton
+_TOGETHER = 40_000  # coprime factors up to this product share an automaton
 
 _Row = list[tuple[int, int, int]]
 

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 MAX_POINTS = 5_000  # numbers tried one by one where the conditions on them are too many for an automaton
+_COARSE = 1_000  # steps above it have so many residues that the kernel may not get through them
 MAX_APART = 8  # languages of one set of strings that are kept apart
 _COSTLY = 4  # intersections of this many languages are not united
 ANYTHING = Language.anything()
@@ -227,14 +228,22 @@ class NumberSet:
 
         Conditions on many steps make a state for each combination of residues. Where they leave few places for a number to be
         (bounds, and a step), the numbers are tried one by one and the language becomes the list of them.
+
+        Raises:
+            LimitError: they do not, and the states are too many.
         """
         language = self.language
-        if language is None or self.conditions < _COSTLY:
+        coarse = self.grid.step is not None and self.grid.step.numerator > _COARSE
+        if language is None or not (coarse or self.conditions >= _COSTLY):
             return
         points = self.grid.points(MAX_POINTS)
         if points is not None:
             self.conditions = 1
             self.language = Language.union([spelled for point in points if (spelled := _spellings(point, language)) is not None])
+        elif not language.is_nothing:
+            # What the kernel will ask in the middle of a number, asked now: whether it can still be finished.
+            for begun in _BEGUN:
+                Language.intersection([language, begun]).is_nothing  # noqa: B018
 
     def values(self, limit: int) -> set[Fraction] | None:
         """The numbers themselves, however they are spelled; None where there are ``limit`` or more, or no end of them is seen."""
@@ -303,6 +312,7 @@ def _decimal_text(value: Fraction) -> str:
 _DIGITS = Language.char_class([(48, 57)])
 _MORE = _DIGITS.repeat(0, None)
 _INTEGER = Language.union([Language.literal("0"), Language.concat([Language.char_class([(49, 57)]), _MORE])])
+_BEGUN = [Language.concat([Language.literal(text), ANYTHING]) for text in ("1", "-7", "1234567", "98765432109", "1.23", "3.1e")]
 ANY_NUMBER = NumberSet(
     {},
     Language.concat(
