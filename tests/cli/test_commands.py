@@ -115,16 +115,18 @@ def test_check_reads_standard_input(schema: str) -> None:
         (["check", "--regex", "a", "--order", "any", "FILE"], ["about JSON"]),
         (["check", "--json", "--order", "sideways", "FILE"], ["sideways"]),
         (["generate"], ["--prompt"]),
-        (["generate", "-p", "x", "-n", "0"], ["max_tokens"]),
+        (["generate", "-p", "x", "-n", "0"], ["-n must be a whole number from 1"]),
         (["generate", "-p", "x", "-n", "many"], ["many"]),
-        (["generate", "-p", "x", "--temp", "-1"], ["temperature"]),
+        (["generate", "-p", "x", "--temp", "-1"], ["--temp must be"]),
+        (["generate", "-p", "x", "--top-p", "3"], ["--top-p must be"]),
+        (["generate", "-p", "x", "--draft-model", "/no/such.gguf"], ["there is no model file /no/such.gguf"]),
         (["generate", "-p", "x", "--seed", "-1"], ["seed"]),
         (["generate", "-p", "x", "--draft", "guess"], ["guess"]),
         (["generate", "-p", "x", "--assist"], ["give one"]),
         (["generate", "-p", "x", "--raw", "--system", "y"], ["--system"]),
         (["generate", "-p", "x", "-m", "/no/model.gguf"], ["there is no model file /no/model.gguf"]),
         (["generate", "-p", "x", "-m", __file__], ["is not a GGUF file"]),
-        (["generate", "-p", "x", "--top-k", "-1"], ["top_k must be a number from 0 to 10,000,000"]),
+        (["generate", "-p", "x", "--top-k", "-1"], ["--top-k must be a number from 0 to 10,000,000"]),
         (["generate", "-p", "x", "--grammar", "root ::= ("], ["line 1, column 10: this group is never closed: expected ')'\n"]),
         (["mask"], ["say which grammar"]),
         (["sing"], ["sing"]),
@@ -216,7 +218,7 @@ def test_a_seed_repeats_an_answer(model: None) -> None:
 @pytest.mark.model
 def test_budgets_and_contexts_too_small_are_refused(model: None) -> None:
     for arguments, part in (
-        (("-p", "x", "-j", json.dumps(PERSON), "-n", "3"), "raise max_tokens"),
+        (("-p", "x", "-j", json.dumps(PERSON), "-n", "3"), "raise -n"),
         (("-p", "word " * 600), "shorten the prompt"),
         (("-p", "word " * 470, "-j", json.dumps({"const": "abcdefghij" * 60})), "leaves room for"),
     ):

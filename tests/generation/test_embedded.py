@@ -13,6 +13,7 @@ from tests.models.embedded import embedded_model
 
 import scansion
 from scansion.generation.budget import BudgetedMatcher
+from scansion.models.costs import ForwardCosts
 
 jsonschema = pytest.importorskip("jsonschema")
 pytestmark = pytest.mark.model
@@ -114,6 +115,17 @@ def test_drafts_do_not_change_the_answer(name: str, draft: list[str]) -> None:
     ask = {"grammar": grammar, "max_tokens": 60, "temperature": 0.0}
     plain = scansion.generate(embedded_model(), f"Give an example of: {name}.", draft=[], **ask)
     drafted = scansion.generate(embedded_model(), f"Give an example of: {name}.", draft=draft, **ask)
+    assert drafted.tokens == plain.tokens
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_draft_model_changes_nothing(temperature: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = embedded_model(3)
+    grammar = scansion.Grammar.from_json_schema(SCHEMAS["person"])
+    ask = {"grammar": grammar, "max_tokens": 60, "temperature": temperature, "seed": 4}
+    plain = scansion.generate(model, "A person.", draft=[], **ask)
+    monkeypatch.setattr(model, "costs", ForwardCosts())
+    drafted = scansion.generate(model, "A person.", draft=["grammar", "ngram"], draft_model=model, **ask)
     assert drafted.tokens == plain.tokens
 
 
