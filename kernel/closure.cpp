@@ -188,7 +188,13 @@ void Engine::insert_key_texts(std::uint32_t spec) {
     if (key_texts_inserted_[spec]) return;
     key_texts_inserted_[spec] = true;
     for (const Property& p : program_->objects[spec].properties) {
-        std::uint32_t node = texts_.insert(TextTrie::root, lexemes_.key_text(p.key));
+        std::uint32_t node = TextTrie::root;
+        auto mark = [&] {
+            if (declared_prefix_.size() <= node) declared_prefix_.resize(node + 64, false);
+            declared_prefix_[node] = true;
+        };
+        mark();
+        for (char c : lexemes_.key_text(p.key)) node = texts_.insert(node, static_cast<std::uint8_t>(c)), mark();
         key_of_text_.emplace(node, p.key);
         key_nodes_[spec].push_back(node);
     }

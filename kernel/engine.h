@@ -4,6 +4,7 @@
 // Tomita (1985). Callers that enter one rule at one position share one activation, so ambiguity costs polynomially. A *thread* is a lexeme state, a
 // tracked text and a continuation set. A *state* is an interned set of threads, closed: where a lexeme may end here, what follows it is there too.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -128,20 +129,38 @@ class Engine {
     bool item_takes(const Item& item, std::uint32_t text) const;  // the key is declared or used already there
     StateId merge(StateId a, StateId b);
     void live_bytes(StateId s, std::uint64_t out[4]);
-    // Calls `visit(byte)` for each byte some thread's lexeme can take; the step itself may still be dead.
-    // Texts that a key being read on `stack` must not become.
+    // Additional keys that a key being read on `stack` must not become again.
     template <class Visit>
-    void for_each_taken(StackId stack, Visit visit) const {
-        for (const Item& i : stacks_[stack].items) {
-            if (i.kind() != Resume::object_group) continue;
-            objects_.for_each_used(i.data, visit);
-            for (std::uint32_t node : key_nodes_[objects_[i.data].spec]) visit(node);
+    void for_each_used(StackId stack, Visit visit) const {
+        for (const Item& i : stacks_[stack].items)
+            if (i.kind() == Resume::object_group) objects_.for_each_used(i.data, visit);
+    }
+    // The same of all objects the stack is inside of.
+    template <class Visit>
+    void for_each_used_outside(StackId root, Visit visit) const {
+        std::vector<StackId> todo{root};
+        for (std::size_t n = 0; n < todo.size(); ++n) {
+            if (!stacks_[todo[n]].uses_keys) continue;
+            for (const Item& i : stacks_[todo[n]].items) {
+                if (i.kind() >= Resume::object_open && i.kind() <= Resume::object_next) objects_.for_each_used(i.data, visit);
+                if (std::find(todo.begin(), todo.end(), i.parent) == todo.end()) todo.push_back(i.parent);
+            }
         }
     }
+    bool reads_additional_key(StackId stack) const {
+        return std::any_of(stacks_[stack].items.begin(), stacks_[stack].items.end(), [](const Item& i) { return i.kind() == Resume::object_group; });
+    }
+    bool uses_keys(StackId stack) const { return stacks_[stack].uses_keys; }
+    // Texts of the keys that the object of a group's item declares.
+    const std::vector<std::uint32_t>& declared_keys(const Item& item) const { return key_nodes_[objects_[item.data].spec]; }
+    std::uint32_t spec_of(const Item& item) const { return objects_[item.data].spec; }
+    // Some object declares a key that begins so.
+    bool begins_declared(std::uint32_t text) const { return text < declared_prefix_.size() && declared_prefix_[text]; }
     // However a token of `longest` bytes goes on, a key of that lexeme can still become one that is new.
     bool endless_key(LexId lex, std::uint32_t longest) const;
     // All words a key being read can still become, as texts, where they are finitely many and few; else nothing.
     void few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out);
+    // Calls `visit(byte)` for each byte some thread's lexeme can take; the step itself may still be dead.
     template <class Visit>
     void for_each_candidate(StateId s, Visit visit) {
         if (s == dead_state) return;
@@ -248,6 +267,7 @@ class Engine {
     std::vector<bool> key_texts_inserted_;                      // by object spec
     std::vector<std::vector<std::uint32_t>> key_nodes_;         // by object spec: text trie nodes of its properties
     std::unordered_map<std::uint32_t, std::uint32_t> key_of_text_;  // text trie node -> key id
+    std::vector<bool> declared_prefix_;                         // by text trie node
 
     StableVector<Stack> stacks_;
     IndexTable stack_table_;

@@ -29,31 +29,33 @@ void Masks::doubtful(StateId state, const Memo& memo, Doubts& out) {
     const TextTrie& texts = engine_.texts();
     for (std::size_t i = 0; i < engine_.thread_count(state); ++i) {
         const Thread t = engine_.thread(state, i);
+        if (t.is_token()) continue;
         if (t.text && t.text != foreign_text) {
             const std::uint32_t here = t.text - 1;
             const LexId lex = t.lex;
             const bool prefixes = lexemes_.remaining_language(lex) != Languages::anything;
-            std::vector<std::uint32_t> taken;
-            engine_.for_each_taken(t.stack, [&](std::uint32_t key) {
-                if (here == TextTrie::root || texts.starts_with(key, here)) taken.push_back(key);
-            });
-            for (std::uint32_t key : taken) {
+            engine_.for_each_used(t.stack, [&](std::uint32_t key) {
+                if (here != TextTrie::root && !texts.starts_with(key, here)) return;
                 // In a key language with few words left a token may also die before it closes the key.
                 if (here == TextTrie::root && !prefixes) {
                     const auto& nodes = closing_nodes(lex, key);
                     out.closing.insert(out.closing.end(), nodes.begin(), nodes.end());
                 } else {
-                    std::string rest = texts.text(key).substr(texts.text(here).size());
-                    collect_along(0, lex, rest, 0, prefixes, out);
+                    collect_along(0, lex, texts.text(key), texts.text(here).size(), prefixes, out);
                 }
-            }
+            });
         }
+        if (!memo.key_starts.empty())
+            engine_.for_each_used_outside(t.stack, [&](std::uint32_t key) {
+                const std::string text = texts.text(key);
+                for (auto [node, lex] : memo.key_starts) collect_along(node, lex, text, 0, false, out);
+            });
         if (memo.questioned.empty() && !t.item) continue;
         doubtful_items(t, memo, out);
         for (std::size_t q = 0; q < memo.questioned.size();) {
             std::uint32_t key = memo.questioned[q].first;
             if (key > same_key) break;
-            bool doubt = key == same_key || engine_.uses_key(t.stack, key) || (t.text && t.text != foreign_text && texts.starts_with(key, t.text - 1));
+            bool doubt = key == same_key || (key == few_keys && engine_.uses_keys(t.stack)) || (key < some_key && engine_.uses_key(t.stack, key)) || (key < some_key && t.text && t.text != foreign_text && texts.starts_with(key, t.text - 1));
             for (; q < memo.questioned.size() && memo.questioned[q].first == key; ++q)
                 if (doubt) out.tokens.push_back(memo.questioned[q].second);
         }
@@ -119,7 +121,7 @@ const std::vector<std::uint32_t>& Masks::closing_nodes(LexId lex, std::uint32_t 
 
 std::uint32_t Masks::close_key(std::uint32_t keys, std::uint32_t text) {
     for (std::uint32_t k = keys; k != TextTrie::none; k = closed_[k].second)
-        if (closed_[k].first == text) keys = add_closed(keys, same_key);
+        if (closed_[k].first == text || closed_[k].first == some_key) keys = add_closed(keys, same_key);
     return add_closed(keys, text);
 }
 
@@ -143,17 +145,20 @@ void Masks::collect_along(std::uint32_t node, LexId lex, const std::string& text
             for (std::uint32_t i = 0; i < trie.nodes[c].token_count; ++i) out.tokens.push_back(trie.tokens[trie.nodes[c].first_token + i]);
         collect_along(c, to, text, at + n, prefixes, out);
     };
-    if (node == 0 && lexemes_[lex].key.mode != LexMode::body) {
-        const LexRow& row = lexemes_.row(lex);
-        for (std::uint32_t b = 0; b < 256; ++b)
-            if (row.live[b / 64] >> (b % 64) & 1)
-                if (std::uint32_t c = vocabulary_.root_child(static_cast<std::uint8_t>(b))) visit(c);
+    const auto* children = vocabulary_.wide(node);
+    auto visit_byte = [&](std::uint8_t b) {
+        if (std::uint32_t c = (*children)[b]) visit(c);
+    };
+    if (children && lexemes_[lex].key.mode == LexMode::body) {  // only the raw byte, a backslash, or the closing quote can go on
+        visit_byte('\\');
+        visit_byte('"');
+        if (at < text.size() && text[at] != '"' && text[at] != '\\') visit_byte(static_cast<std::uint8_t>(text[at]));
         return;
     }
-    if (node == 0) {  // only the raw byte, a backslash, or the closing quote can go on
-        std::uint8_t first[3] = {'\\', '"', at < text.size() ? static_cast<std::uint8_t>(text[at]) : std::uint8_t{'"'}};
-        for (int i = 0; i < 3; ++i)
-            if (std::uint32_t c = vocabulary_.root_child(first[i]); c && (i < 2 || (first[2] != '"' && first[2] != '\\'))) visit(c);
+    if (children) {
+        const LexRow& row = lexemes_.row(lex);
+        for (std::uint32_t b = 0; b < 256; ++b)
+            if (row.live[b / 64] >> (b % 64) & 1) visit_byte(static_cast<std::uint8_t>(b));
         return;
     }
     for (std::uint32_t c = node + 1; c < trie.nodes[node].end; c = trie.nodes[c].end) visit(c);

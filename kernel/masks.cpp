@@ -42,44 +42,57 @@ std::uint32_t Masks::memo_for(StateId state) {
         Memo memo;
         compute(folded, memo);
         shared = store(folded, std::move(memo));
+        if (is_real(folded)) settle(folded, memos_[shared]);
     }
-    const auto& questioned = memos_[shared].questioned;
-    auto same = std::lower_bound(questioned.begin(), questioned.end(), std::pair{same_key, 0u});
-    const bool twice = same != questioned.end() && same->first == same_key;
-    if (folded == state && !twice) return shared;
-    Doubts doubts;
-    doubtful(state, memos_[shared], doubts);
-    std::vector<std::uint32_t> refused;  // of the tokens that close a taken key, those no other reading allows
-    for (std::uint32_t id : doubts.tokens)
-        if (is_set(memos_[shared], id) && engine_.step(state, *vocabulary_.text(id)) == dead_state && engine_.step_token(state, id) == dead_state)
-            refused.push_back(id);
-    if (!doubts.closing.empty()) {
-        const Trie& trie = vocabulary_.trie();
-        scratch_.resize(vocabulary_.words());
-        write(memos_[shared], scratch_.data());
-        for (std::uint32_t node : doubts.closing) {
-            const std::uint32_t first = trie.nodes[node].first_token, last = trie.nodes[trie.nodes[node].end].first_token;
-            if (std::none_of(trie.tokens.begin() + first, trie.tokens.begin() + last, [&](std::uint32_t id) { return scratch_[id / 32] >> (id % 32) & 1; })) continue;
-            // Any token below the node spells the way to it.
-            std::string_view text = *vocabulary_.text(trie.tokens[first]);
-            look_again(node, engine_.step(state, text.substr(0, vocabulary_.depth(node))), refused);
-        }
-        if (!refused.empty() && engine_.has_token_edges(state)) std::erase_if(refused, [&](std::uint32_t id) { return engine_.step_token(state, id) != dead_state; });
-    }
+    if (folded == state) return shared;
+    const std::vector<std::uint32_t> refused = refused_in(state, memos_[shared]);
     if (refused.empty()) {
         note(state, shared);
         return shared;
     }
-    if (folded == state) {  // tokens that hold one key twice; nothing else can be doubtful here
-        Memo& memo = memos_[shared];
-        memo.cleared.insert(memo.cleared.end(), refused.begin(), refused.end());
-        std::erase_if(memo.questioned, [](const auto& q) { return q.first == same_key; });
-        return shared;
-    }
     Memo own = memos_[shared];
     own.questioned.clear();
+    own.key_starts.clear();
     own.cleared.insert(own.cleared.end(), refused.begin(), refused.end());
     return store(state, std::move(own));
+}
+
+// Not made by folding alone: a text can lead there.
+bool Masks::is_real(StateId state) const {
+    for (std::size_t i = 0; i < engine_.thread_count(state); ++i)
+        if (const Thread& t = engine_.thread(state, i); t.text == foreign_text || t.item == foreign_text) return false;
+    return true;
+}
+
+// Tokens that hold one key twice; in a state that folds to itself nothing else can be doubtful.
+void Masks::settle(StateId state, Memo& memo) {
+    auto same = [](const auto& q) { return q.first == same_key; };
+    if (std::none_of(memo.questioned.begin(), memo.questioned.end(), same)) return;
+    const std::vector<std::uint32_t> refused = refused_in(state, memo);
+    memo.cleared.insert(memo.cleared.end(), refused.begin(), refused.end());
+    std::erase_if(memo.questioned, same);
+}
+
+// Of the tokens that the mask of a folded state allows, those that the state itself does not.
+std::vector<std::uint32_t> Masks::refused_in(StateId state, const Memo& memo) {
+    Doubts doubts;
+    doubtful(state, memo, doubts);
+    std::vector<std::uint32_t> refused;
+    for (std::uint32_t id : doubts.tokens)
+        if (is_set(memo, id) && engine_.step(state, *vocabulary_.text(id)) == dead_state && engine_.step_token(state, id) == dead_state) refused.push_back(id);
+    if (doubts.closing.empty()) return refused;
+    const Trie& trie = vocabulary_.trie();
+    scratch_.resize(vocabulary_.words());
+    write(memo, scratch_.data());
+    for (std::uint32_t node : doubts.closing) {
+        const std::uint32_t first = trie.nodes[node].first_token, last = trie.nodes[trie.nodes[node].end].first_token;
+        if (std::none_of(trie.tokens.begin() + first, trie.tokens.begin() + last, [&](std::uint32_t id) { return scratch_[id / 32] >> (id % 32) & 1; })) continue;
+        // Any token below the node spells the way to it.
+        std::string_view text = *vocabulary_.text(trie.tokens[first]);
+        look_again(node, engine_.step(state, text.substr(0, vocabulary_.depth(node))), refused);
+    }
+    if (engine_.has_token_edges(state)) std::erase_if(refused, [&](std::uint32_t id) { return engine_.step_token(state, id) != dead_state; });
+    return refused;
 }
 
 void Masks::write(const Memo& memo, std::uint32_t* out) const {
@@ -99,6 +112,7 @@ void Masks::compute(StateId state, Memo& memo) {
     added_.clear();
     questioned_.clear();
     closed_.clear();
+    key_starts_.clear();
     threads_.clear();
     base_.reset();
     whole_ = cleared_ = false;
@@ -116,6 +130,7 @@ void Masks::compute(StateId state, Memo& memo) {
     }
     std::sort(questioned_.begin(), questioned_.end());
     memo.questioned = questioned_;
+    memo.key_starts = key_starts_;
     if (whole_ || added_.size() > list_limit) {
         memo.whole = std::make_shared<const std::vector<std::uint32_t>>(scratch_);
         return;
@@ -165,18 +180,10 @@ void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, 
 
 void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     auto slice = vocabulary_.slice(node, node == 0 ? t.lex : lexemes_.fold_lengths(t.lex, vocabulary_.longest_token()));
-    if ((t.text && t.text != foreign_text) || (node != 0 && t.item && t.item != foreign_text)) {
-        add_new_text(node, t, *slice, keys);
-        return;
-    }
-    if (!slice->bits.empty()) {
-        if (!base_ && node == 0)
-            base_ = slice;
-        else
-            whole_ = true;
-        for (std::size_t w = 0; w < scratch_.size(); ++w) scratch_[w] |= slice->bits[w];
-    }
-    for (std::uint32_t id : slice->stay) set(id, keys);
+    const bool tells_text = t.text && t.text != foreign_text;
+    if ((tells_text && t.item) || (node != 0 && t.item && t.item != foreign_text)) return add_new_text(node, t, *slice, keys);
+    if (tells_text) return add_key(node, t, std::move(slice), keys);
+    add_slice(node, slice, keys);
     if (slice->remainders.size() > 1 || !slice->exits.empty() || (t.item && !slice->ends.empty())) {
         const std::uint32_t item = t.item ? foreign_text : 0;
         engine_.item_ended = false;
@@ -185,18 +192,99 @@ void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
             keys = add_item_mark(keys, engine_.item_ended);
             for (const Slice::End& e : slice->ends) set_tokens(vocabulary_.trie(), vocabulary_.trie().nodes[e.node], keys);
         }
-        if (after != dead_state) {
-            std::size_t begin = threads_.size();
-            push_state(after);
-            std::size_t end = threads_.size();
-            walk(slice->remainders, 0, begin, end, keys);
-            for (std::uint32_t exit : slice->exits) walk(vocabulary_.trie(), exit, begin, end, keys);
-            threads_.resize(begin);
-        }
+        walk_remainders(*slice, after, keys);
     }
 }
 
-// A key or an item that began inside the token: where the token also ends it, its whole text is known and judged.
+void Masks::add_slice(std::uint32_t node, const std::shared_ptr<const Slice>& slice, std::uint32_t keys) {
+    if (!slice->bits.empty()) {
+        if (!base_ && node == 0)
+            base_ = slice;
+        else
+            whole_ = true;
+        for (std::size_t w = 0; w < scratch_.size(); ++w) scratch_[w] |= slice->bits[w];
+    }
+    for (std::uint32_t id : slice->stay) set(id, keys);
+}
+
+void Masks::walk_remainders(const Slice& slice, StateId after, std::uint32_t keys) {
+    if (after == dead_state) return;
+    const std::size_t begin = threads_.size();
+    push_state(after);
+    const std::size_t end = threads_.size();
+    keys = mark_begun(begin, keys);
+    walk(slice.remainders, 0, begin, end, keys);
+    for (std::uint32_t exit : slice.exits) walk(vocabulary_.trie(), exit, begin, end, keys);
+    threads_.resize(begin);
+}
+
+// An additional key, from its beginning or where it may still become a declared one: all ends together as if its text were new to every object,
+// then those that close a declared key each on its own.
+void Masks::add_key(std::uint32_t node, const Thread& t, std::shared_ptr<const Slice> slice, std::uint32_t keys) {
+    const Trie& trie = vocabulary_.trie();
+    KeyEnds ends;
+    for (const Item& i : engine_.items(t.stack)) {
+        const KeyEnds& more = declared_ends(node, t, i);
+        ends.insert(ends.end(), more.begin(), more.end());
+    }
+    if (engine_.items(t.stack).size() > 1) {
+        std::sort(ends.begin(), ends.end());
+        ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    }
+    std::vector<std::uint32_t> ours;  // tokens that close a declared key and no other thread has allowed
+    for (const auto& [end, text] : ends)
+        for (std::uint32_t i = trie.nodes[end].first_token; i < trie.nodes[trie.nodes[end].end].first_token; ++i)
+            if (std::uint32_t id = trie.tokens[i]; !(scratch_[id / 32] >> (id % 32) & 1)) ours.push_back(id);
+    const std::size_t questions = questioned_.size();
+    add_slice(node, slice, keys);
+    if (slice->remainders.size() > 1 || !slice->exits.empty())
+        walk_remainders(*slice, engine_.after_unknown_key(t.stack), add_closed(keys, some_key));
+    if (!ours.empty()) {
+        for (std::uint32_t id : ours) scratch_[id / 32] &= ~(1u << (id % 32));
+        cleared_ = true;
+        std::sort(ours.begin(), ours.end());
+        auto gone = [&](const auto& q) { return std::binary_search(ours.begin(), ours.end(), q.second); };
+        questioned_.erase(std::remove_if(questioned_.begin() + static_cast<std::ptrdiff_t>(questions), questioned_.end(), gone), questioned_.end());
+    }
+    for (const auto& [end, text] : ends) add_end(end, t, text + 1, 0, keys);
+    if (node != 0) key_starts_.emplace_back(node, t.lex);
+}
+
+// Where tokens from `node` on close a key that the item's object declares.
+const Masks::KeyEnds& Masks::declared_ends(std::uint32_t node, const Thread& t, const Item& item) {
+    auto [it, fresh] = declared_ends_.try_emplace({engine_.spec_of(item), node, t.lex, t.text});
+    if (fresh) {
+        const TextTrie& texts = engine_.texts();
+        const std::uint32_t here = t.text - 1;
+        Doubts found;
+        for (std::uint32_t key : engine_.declared_keys(item)) {
+            if (!texts.starts_with(key, here)) continue;
+            collect_along(node, t.lex, texts.text(key), texts.text(here).size(), false, found);
+            for (std::uint32_t end : found.closing) it->second.emplace_back(end, key);
+            found.closing.clear();
+        }
+    }
+    return it->second;
+}
+
+// The end of a key or an item whose whole text is known.
+void Masks::add_end(std::uint32_t node, const Thread& t, std::uint32_t text, std::uint32_t item, std::uint32_t keys) {
+    const Trie& trie = vocabulary_.trie();
+    const TrieNode& n = trie.nodes[node];
+    engine_.item_ended = false;
+    const StateId after = text ? engine_.after_new_key(t.stack, text, item) : engine_.after(t.stack, item);
+    if (after == dead_state) return;
+    std::uint32_t with = text ? close_key(keys, text - 1) : keys;
+    if (item) with = add_item_mark(with, engine_.item_ended);
+    set_tokens(trie, n, with);
+    if (n.end == node + 1) return;
+    const std::size_t begin = threads_.size();
+    push_state(after);
+    walk(trie, node, begin, threads_.size(), with);
+    threads_.resize(begin);
+}
+
+// An item that began inside the token: where the token also ends it, its whole text is known and judged.
 void Masks::add_new_text(std::uint32_t node, const Thread& t, const Slice& slice, std::uint32_t keys) {
     const Trie& trie = vocabulary_.trie();
     std::vector<std::uint32_t> fresh;  // closing tokens that no other thread has allowed
@@ -212,29 +300,18 @@ void Masks::add_new_text(std::uint32_t node, const Thread& t, const Slice& slice
     cleared_ |= !fresh.empty();
     const std::size_t from = vocabulary_.depth(node);
     for (const Slice::End& e : slice.ends) {
-        const TrieNode& n = trie.nodes[e.node];
         // Any token below the node spells the path to it; the closing quote is its last byte.
-        const std::string& any = *vocabulary_.text(trie.tokens[n.first_token]);
+        const std::string& any = *vocabulary_.text(trie.tokens[trie.nodes[e.node].first_token]);
         LexId lex = t.lex;
         std::uint32_t text = t.text, item = t.item;
         for (std::size_t k = 0; k < e.depth; ++k) {
             std::uint8_t byte = static_cast<std::uint8_t>(any[from + k]), decoded[4];
-            std::uint32_t count = text ? lexemes_.decoded(lex, byte, decoded) : 0;
+            std::uint32_t count = text && text != foreign_text ? lexemes_.decoded(lex, byte, decoded) : 0;
             for (std::uint32_t d = 0; d < count; ++d) text = engine_.keep_text(text - 1, decoded[d]) + 1;
             if (item) item = engine_.extend_item(item, lex, byte);
             lex = lexemes_.step(lex, byte);
         }
-        engine_.item_ended = false;
-        StateId after = text ? engine_.after_new_key(t.stack, text, item) : engine_.after(t.stack, item);
-        if (after == dead_state) continue;
-        std::uint32_t with = text ? close_key(keys, text - 1) : keys;
-        if (item) with = add_item_mark(with, engine_.item_ended);
-        set_tokens(trie, n, with);
-        if (n.end == e.node + 1) continue;
-        std::size_t begin = threads_.size();
-        push_state(after);
-        walk(trie, e.node, begin, threads_.size(), with);
-        threads_.resize(begin);
+        add_end(e.node, t, text, item, keys);
     }
 }
 
@@ -242,6 +319,30 @@ bool Masks::push_state(StateId state) {
     for (std::size_t i = 0, n = engine_.thread_count(state); i < n; ++i)
         if (const Thread& t = engine_.thread(state, i); !t.is_token()) threads_.push_back(t);
     return state != dead_state;
+}
+
+// Threads from `begin` on begin here. Where they have few words, those may all have been read before.
+std::uint32_t Masks::mark_begun(std::size_t begin, std::uint32_t keys) {
+    bool item = false, key = false;
+    for (std::size_t i = begin; i < threads_.size(); ++i) {
+        const Thread& t = threads_[i];
+        item |= t.item && !engine_.many_endings(t.lex);
+        key |= t.text && t.text != foreign_text && engine_.reads_additional_key(t.stack) && has_few_words(t.lex);
+    }
+    if (item) keys = add_item_mark(keys, false);
+    return key ? add_closed(keys, few_keys) : keys;
+}
+
+// Inside a comma that is not whole yet: what must come after it may all have been read before.
+std::uint32_t Masks::mark_comma(const Thread& t, std::uint32_t keys) {
+    bool item = false, key = false;
+    for (const Item& i : engine_.items(t.stack)) {
+        item |= i.kind() == Resume::array_next && engine_.array_frames().spec(i.data).unique;
+        if (i.kind() == Resume::object_next)
+            for (const Group& g : engine_.object_frames().spec(i.data).groups) key |= has_few_words(g.lexeme);
+    }
+    if (item) keys = add_item_mark(keys, false);
+    return key ? add_closed(keys, few_keys) : keys;
 }
 
 bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys) {
@@ -271,11 +372,7 @@ bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys)
         }
         // In an item of a unique array whatever ends may leave only endings that were read before; so may what begins.
         if (item || engine_.item_ended) keys = add_item_mark(keys, engine_.item_ended);
-        for (std::size_t i = before; i < threads_.size(); ++i)
-            if (threads_[i].item && !engine_.many_endings(threads_[i].lex)) {
-                keys = add_item_mark(keys, false);
-                break;
-            }
+        keys = mark_begun(before, keys);
     }
     if (item && !engine_.many_endings(lex)) keys = add_item_mark(keys, false);
     if (lexemes_.row(lex).live_bytes) {
@@ -285,6 +382,7 @@ bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys)
             for (std::uint32_t e : endings_) keys = add_closed(keys, e);
             if (!endings_.empty() && !engine_.tracked_live(lex, text - 1, t.stack)) return alive;
         }
+        if (!lexemes_.accepting(lex) && lexemes_[lex].key.mode == LexMode::text) keys = mark_comma(t, keys);
         threads_.push_back({lex, text, t.stack, item});
         alive = true;
     }

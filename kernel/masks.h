@@ -1,6 +1,8 @@
 // Masks: which tokens may come next in a state. Computed once per state and kept as a base slice and a difference.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -33,14 +35,17 @@ class Masks {
         std::vector<std::uint32_t> cleared;  // ids taken away
         // Tokens that close a key which began inside them, by key: allowed here as if every key were new.
         std::vector<std::pair<std::uint32_t, std::uint32_t>> questioned;  // text trie node, id; sorted
+        std::vector<std::pair<std::uint32_t, LexId>> key_starts;  // nodes below which keys begin and are closed as if all were new
         std::size_t bytes() const {
-            return sizeof(Memo) + 4 * (set.capacity() + cleared.capacity() + 2 * questioned.capacity()) + (whole.use_count() == 1 ? whole->capacity() * 4 : 0);
+            return sizeof(Memo) + 4 * (set.capacity() + cleared.capacity() + 2 * (questioned.capacity() + key_starts.capacity())) + (whole.use_count() == 1 ? whole->capacity() * 4 : 0);
         }
     };
     // Entries of `questioned` about items of unique arrays: in the token something ended (or may have too few endings) inside an item, an
     // item ended, and anything about the next one after it.
     // `same_key`: two keys of one token are equal, in one object or in two.
-    static constexpr std::uint32_t same_key = 0xfffffff9u;
+    // `some_key`: (on a path only) a key was closed whose text nobody looked at.
+    // `few_keys`: another key must follow, and the language of keys has few words.
+    static constexpr std::uint32_t some_key = 0xfffffff7u, few_keys = 0xfffffff8u, same_key = 0xfffffff9u;
     static constexpr std::uint32_t item_part = 0xfffffffau, item_end = 0xfffffffbu, second_item_end = 0xfffffffcu;
     std::uint32_t add_item_mark(std::uint32_t keys, bool ended);
     std::uint32_t memo_for(StateId state);
@@ -54,6 +59,9 @@ class Masks {
         std::vector<std::uint32_t> closing;  // nodes that close a taken key
     };
     void doubtful(StateId state, const Memo& memo, Doubts& out);
+    bool is_real(StateId state) const;
+    void settle(StateId state, Memo& memo);
+    std::vector<std::uint32_t> refused_in(StateId state, const Memo& memo);
     void look_again(std::uint32_t node, StateId state, std::vector<std::uint32_t>& refused);
     bool is_set(const Memo& memo, std::uint32_t id) const;
     std::uint32_t close_key(std::uint32_t keys, std::uint32_t text);
@@ -63,6 +71,12 @@ class Masks {
     void add_threads(std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void add_dense(std::uint32_t node, const Thread& thread, std::uint32_t keys);
     void add_new_text(std::uint32_t node, const Thread& thread, const Slice& slice, std::uint32_t keys);
+    void add_key(std::uint32_t node, const Thread& thread, std::shared_ptr<const Slice> slice, std::uint32_t keys);
+    void add_end(std::uint32_t node, const Thread& thread, std::uint32_t text, std::uint32_t item, std::uint32_t keys);
+    void add_slice(std::uint32_t node, const std::shared_ptr<const Slice>& slice, std::uint32_t keys);
+    void walk_remainders(const Slice& slice, StateId after, std::uint32_t keys);
+    using KeyEnds = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // node where a key is closed, the key
+    const KeyEnds& declared_ends(std::uint32_t node, const Thread& thread, const Item& item);
     void walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     bool step_thread(const Thread& thread, std::uint8_t byte, std::uint32_t& keys);  // pushes what follows; false: nothing does
@@ -83,12 +97,16 @@ class Masks {
     // `keys`: what closed_ holds of the keys that the token has read on its way, or none.
     void set(std::uint32_t id, std::uint32_t keys) {
         set(id);
-        for (; keys != TextTrie::none; keys = closed_[keys].second) questioned_.emplace_back(closed_[keys].first, id);
+        for (; keys != TextTrie::none; keys = closed_[keys].second)
+            if (closed_[keys].first != some_key) questioned_.emplace_back(closed_[keys].first, id);
     }
     std::uint32_t add_closed(std::uint32_t keys, std::uint32_t text) {
         closed_.emplace_back(text, keys);
         return static_cast<std::uint32_t>(closed_.size() - 1);
     }
+    std::uint32_t mark_begun(std::size_t begin, std::uint32_t keys);
+    std::uint32_t mark_comma(const Thread& thread, std::uint32_t keys);
+    bool has_few_words(LexId lex) { return !engine_.endless_key(lex, vocabulary_.longest_token()); }
     void set_tokens(const Trie& trie, const TrieNode& n, std::uint32_t keys) {
         for (std::uint32_t i = 0; i < n.token_count; ++i) set(trie.tokens[n.first_token + i], keys);
     }
@@ -100,11 +118,13 @@ class Masks {
     std::vector<Memo> memos_;
     std::size_t memo_bytes_ = 0;
     std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> closing_;  // lexeme state << 32 | text
+    std::map<std::array<std::uint32_t, 4>, KeyEnds> declared_ends_;          // object, node, lexeme state, text
 
     // of the mask being computed
     std::vector<std::uint32_t> scratch_, added_;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> questioned_;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> closed_;  // text, and the entry before it on the path
+    std::vector<std::pair<std::uint32_t, LexId>> key_starts_;
     std::vector<std::uint32_t> endings_;
     std::vector<Thread> threads_;
     std::shared_ptr<const Slice> base_;

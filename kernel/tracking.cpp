@@ -50,8 +50,8 @@ StateId Engine::fold(StateId id, std::uint32_t longest, const std::function<LexI
     for (Thread& t : threads) {
         if (t.text) {
             const auto& items = stacks_[t.stack].items;
-            // A declared key spelled freely is known by its text; only additional keys can be told apart by nothing but what is used.
-            if (std::all_of(items.begin(), items.end(), [](const Item& i) { return i.kind() == Resume::object_group; })) t.text = foreign_text;
+            // A declared key is known by its text; other keys can be told apart by nothing but what is used.
+            if (!begins_declared(t.text - 1) && std::all_of(items.begin(), items.end(), [](const Item& i) { return i.kind() == Resume::object_group; })) t.text = foreign_text;
         }
         // The words of a key or an item that is told by its text must stay the same.
         if (!t.is_token()) t.lex = t.item || (t.text && t.text != foreign_text) ? lexemes_.fold_lengths(t.lex, longest) : share(t.lex);

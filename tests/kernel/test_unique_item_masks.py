@@ -148,7 +148,6 @@ def test_no_fourth_word_where_there_are_three() -> None:
     assert matcher.next_bytes() == b"ft"
 
 
-@pytest.mark.xfail(strict=True, reason="Masks raises no doubt where a token ends inside a comma of several bytes that no item may follow")
 def test_no_comma_of_two_bytes_where_every_value_was_read() -> None:
     builder = ProgramBuilder(whitespace="spaced")
     null, root = builder.new_rule(), builder.new_rule()
