@@ -49,6 +49,12 @@ bool Engine::first_visit(Closure& c, std::uint64_t key) {
     return c.seen_many.emplace(key, 0).second;
 }
 
+void Engine::count_work(Closure& c, std::size_t items) const {
+    c.steps += items;
+    if (c.steps > limits_.work)
+        throw LimitExceeded("width", limits_.work, "the text can be read in too many ways at once: following them takes more than " + std::to_string(limits_.work) + " steps a byte");
+}
+
 void Engine::push(Closure& c, LexId lex, std::uint32_t text, StackId stack) {
     c.threads.push_back({lex, text, stack, !stacks_[stack].records ? 0 : c.item ? c.item : TextTrie::root + 1});
 }
@@ -68,6 +74,7 @@ void Engine::add_caller(Closure& c, std::uint32_t rule, const Item& item) {
 
 void Engine::add_callers_of(Closure& c, std::uint32_t rule, StackId parent) {
     const std::vector<Item> items = stacks_[parent].items;
+    count_work(c, items.size());
     for (const Item& i : items) add_caller(c, rule, i);
 }
 
@@ -75,6 +82,7 @@ void Engine::add_callers_of(Closure& c, std::uint32_t rule, StackId parent) {
 void Engine::pop(Closure& c, StackId parent) {
     if (!first_visit(c, std::uint64_t{1} << 63 | parent)) return;
     const auto& items = stacks_[parent].items;
+    count_work(c, items.size());
     c.work.insert(c.work.end(), items.begin(), items.end());
 }
 

@@ -84,12 +84,19 @@ std::uint64_t Completion::condition_cost(std::uint32_t condition, const ObjectSp
     auto event_cost = [&](std::uint32_t event) {
         if (event < n) return spec.properties[event].required ? 0 : member_cost(spec, event);
         std::uint64_t best = impossible;
-        auto consider = [&](std::uint64_t key, const Value& value) {
+        auto raising = [&](const Value& value) {
+            std::uint64_t least = impossible;
             for (const Alternative& a : value)
-                if (std::find(a.events.begin(), a.events.end(), event) != a.events.end()) best = std::min(best, add(key, colon, rule_cost_[a.rule]));
+                if (std::find(a.events.begin(), a.events.end(), event) != a.events.end()) least = std::min(least, rule_cost_[a.rule]);
+            return least;
         };
-        for (const Property& p : spec.properties) consider(p.required ? 0 : lexemes_.key_spelling(p.key).size(), p.value);
-        for (const Group& g : spec.groups) consider(lexemes_.min_bytes(g.lexeme), g.value);
+        for (const Property& p : spec.properties) {
+            const std::uint64_t value = raising(p.value);
+            if (value == impossible) continue;
+            // A required member is paid for already, with its cheapest value.
+            best = std::min(best, p.required ? value - value_cost(p.value) : add(lexemes_.key_spelling(p.key).size(), colon, value));
+        }
+        for (const Group& g : spec.groups) best = std::min(best, add(lexemes_.min_bytes(g.lexeme), colon, raising(g.value)));
         return best;
     };
     std::unordered_map<std::uint32_t, std::uint64_t> known{{Conditions::never, impossible}, {Conditions::always, 0}};
@@ -135,7 +142,10 @@ std::uint64_t Completion::object_rest(FrameId id, bool after_value) {
     }
     std::uint64_t by_condition = condition_cost(frames[id].condition, spec);
     if (by_condition == impossible) return impossible;
-    if (by_condition && extra == 0 && required.empty()) cost = std::max(cost, by_condition), keys = std::max(keys, 1u);
+    if (extra)
+        cost = std::max(cost, by_condition);
+    else if (by_condition)
+        cost = add(cost, by_condition), keys = std::max(keys, 1u);
     if (keys == 0) return close;
     std::uint64_t commas = after_value ? keys : keys - 1;
     return add(add(cost, commas * comma), lexemes_.min_bytes(p.punctuation.object_close));

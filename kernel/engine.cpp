@@ -48,6 +48,10 @@ StackId Engine::intern_stack(std::vector<Item> items) {
     if (depth > limits_.depth) throw LimitExceeded("depth", limits_.depth, "the text nests deeper than " + std::to_string(limits_.depth) + " levels");
     Stack& s = stacks_.push();
     stack_bytes_ += items.size() * sizeof(Item);
+    if (stack_bytes_ - stack_bytes_checked_ > (std::size_t{16} << 20)) {
+        stack_bytes_checked_ = stack_bytes_;
+        check_memory();
+    }
     for (const Item& i : items) {
         const Stack& parent = stacks_[i.parent];
         const bool object = i.kind() >= Resume::object_open && i.kind() <= Resume::object_next;
@@ -60,6 +64,11 @@ StackId Engine::intern_stack(std::vector<Item> items) {
     s.depth = depth;
     stack_table_.insert(h, id);
     return id;
+}
+
+void Engine::check_memory() const {
+    if (bytes() > limits_.bytes)
+        throw LimitExceeded("memory", limits_.bytes, "the states of this grammar take more than " + std::to_string(limits_.bytes >> 20) + " MiB");
 }
 
 StateId Engine::intern_threads(std::vector<Thread>& threads, bool accepting) {
@@ -96,8 +105,7 @@ StateId Engine::intern_threads(std::vector<Thread>& threads, bool accepting) {
         return st.count == threads.size() && st.accepting == accepting && std::equal(threads.begin(), threads.end(), threads_.begin() + st.first);
     });
     if (found != IndexTable::none) return found;
-    if ((states_.size() & 0x3ff) == 0 && bytes() > limits_.bytes)
-        throw LimitExceeded("memory", limits_.bytes, "the states of this grammar take more than " + std::to_string(limits_.bytes >> 20) + " MiB");
+    if ((states_.size() & 0x3ff) == 0) check_memory();
     StateId id = static_cast<StateId>(states_.size());
     State& s = states_.push();
     s.first = static_cast<std::uint32_t>(threads_.size());

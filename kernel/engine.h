@@ -73,6 +73,7 @@ struct EngineLimits {
     std::size_t threads = 20000;            // of one state
     std::size_t depth = 100000;             // of one stack
     std::size_t bytes = std::size_t{1} << 30;  // of all tables of one constraint
+    std::size_t work = 100000;                 // items resumed or passed on at one position of the text
 };
 
 class Engine {
@@ -215,6 +216,7 @@ class Engine {
         std::vector<Thread> threads;
         bool accepting = false;
         std::uint32_t item = 0;
+        std::size_t steps = 0;
         std::vector<Item> work;
         std::vector<std::pair<std::uint64_t, std::uint32_t>> seen;
         std::unordered_map<std::uint64_t, std::uint32_t> seen_many;
@@ -247,6 +249,8 @@ class Engine {
     void add_caller(Closure& c, std::uint32_t rule, const Item& item);
     void add_callers_of(Closure& c, std::uint32_t rule, StackId parent);
     void pop(Closure& c, StackId parent);
+    void count_work(Closure& c, std::size_t items) const;
+    void check_memory() const;
     bool first_visit(Closure& c, std::uint64_t key);
     void lexeme(Closure& c, LexId lex, StackId stack);
     void object_keys(Closure& c, std::uint32_t frame, StackId parent);
@@ -282,7 +286,7 @@ class Engine {
     FlatMap many_numbers_;   // number languages: 1 where they have too many values
     std::vector<StateId> folded_;                               // by state
     StateId start_ = dead_state;
-    std::size_t stack_bytes_ = 0;
+    std::size_t stack_bytes_ = 0, stack_bytes_checked_ = 0;
 };
 
 }  // namespace scansion

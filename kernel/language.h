@@ -160,6 +160,7 @@ class Languages {
     const LengthSet& lengths(LangId a);
     std::optional<std::uint32_t> length_near(LangId a, std::uint32_t low, std::uint32_t high);
     bool has_words_of_at_least(LangId a, std::uint32_t low);
+    Folded fold_parts(LangId a);
     std::optional<std::vector<LangId>> reachable(LangId a, std::size_t most);
     std::optional<std::uint32_t> any_prefix_by_states(LangId a);
     // Splits an intersection into what is not `any_char{low,high}` and those bounds; false where there are none.

@@ -11,7 +11,21 @@ constexpr std::size_t few_states = 24;
 }
 
 Languages::Folded Languages::fold_counts(LangId a) {
-    if (std::uint32_t known = folded_table_.find(a); known != FlatMap::none) return folded_[known];
+    // A long text is a chain of concatenations: from its end, without recursion.
+    std::vector<LangId> chain;
+    for (LangId p = a; folded_table_.find(p) == FlatMap::none; p = nodes_[p].b) {
+        chain.push_back(p);
+        if (nodes_[p].op != LangOp::concat) break;
+    }
+    for (; !chain.empty(); chain.pop_back()) {
+        const Folded folded = fold_parts(chain.back());
+        folded_table_.insert(chain.back(), static_cast<std::uint32_t>(folded_.size()));
+        folded_.push_back(folded);
+    }
+    return folded_[folded_table_.find(a)];
+}
+
+Languages::Folded Languages::fold_parts(LangId a) {
     Folded out{a, unbounded, false};
     auto part = [&](LangId p) {
         const Folded f = fold_counts(p);
@@ -28,7 +42,7 @@ Languages::Folded Languages::fold_counts(LangId a) {
         case LangOp::automaton: break;
         case LangOp::concat: {
             const LangId head = part(fa), tail = part(fb);
-            out.to = concat(head, tail);
+            if (head != fa || tail != fb) out.to = concat(head, tail);
             break;
         }
         case LangOp::repeat: {
@@ -57,8 +71,6 @@ Languages::Folded Languages::fold_counts(LangId a) {
             break;
         }
     }
-    folded_table_.insert(a, static_cast<std::uint32_t>(folded_.size()));
-    folded_.push_back(out);
     return out;
 }
 

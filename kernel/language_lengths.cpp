@@ -21,6 +21,15 @@ bool LengthSet::any_in(std::uint64_t low, std::uint64_t high) const {
 
 std::uint32_t Languages::min_length(LangId a) {
     if (nodes_[a].min_length != length_not_computed) return nodes_[a].min_length;
+    if (nodes_[a].op == LangOp::concat) {  // a long text is a chain of these: from its end, without recursion
+        std::vector<LangId> chain;
+        for (LangId p = a; nodes_[p].op == LangOp::concat && nodes_[p].min_length == length_not_computed; p = nodes_[p].b) chain.push_back(p);
+        for (; !chain.empty(); chain.pop_back()) {
+            Node& n = nodes_[chain.back()];
+            n.min_length = saturating_add(min_length(n.a), min_length(n.b));
+        }
+        return nodes_[a].min_length;
+    }
     std::uint32_t out = unbounded;
     const LangOp op = nodes_[a].op;
     const std::uint32_t fa = nodes_[a].a, fb = nodes_[a].b;
@@ -36,12 +45,7 @@ std::uint32_t Languages::min_length(LangId a) {
         case LangOp::automaton:
             out = automata_[fa].min_length[fb];
             break;
-        case LangOp::concat: {
-            std::uint32_t head = min_length(fa);
-            std::uint32_t tail = min_length(fb);
-            out = saturating_add(head, tail);
-            break;
-        }
+        case LangOp::concat: break;
         case LangOp::repeat: {
             std::uint32_t body = min_length(fa);
             std::uint64_t total = static_cast<std::uint64_t>(body) * fb;

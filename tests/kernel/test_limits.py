@@ -219,3 +219,27 @@ def test_a_hundred_readings_at_once_meet_no_limit_and_many_thousands_do() -> Non
             matcher = Matcher(Constraint(program, VOCABULARY))
             assert matcher.accept_bytes(b"aaaaa")
             assert matcher.is_complete
+
+
+@pytest.mark.parametrize("repeated", ["ab", "k"])
+def test_long_literals_do_not_nest(repeated: str) -> None:
+    """A literal is a chain of concatenations; nothing may follow it by recursion."""
+    builder = ProgramBuilder()
+    root = builder.new_rule()
+    text = Language.concat([Language.char_class([(120, 122)]), Language.literal(repeated * 200_000)])
+    builder.set_rule(root, builder.lex(text, TEXT))
+    matcher = Matcher(Constraint(builder.finish(root).kernel(), VOCABULARY))
+    assert mask_of(matcher, VOCABULARY.size) == {120, 121, 122}
+
+
+def test_a_text_read_in_too_many_ways_meets_a_limit() -> None:
+    builder = ProgramBuilder()
+    root = builder.new_rule()
+    more = builder.ret
+    for _ in range(3):
+        more = builder.node(CALL, root, more)
+    builder.set_rule(root, builder.node(LEX, builder.lexeme(Language.literal("a"), TEXT), builder.alt([more, builder.ret])))
+    matcher = Matcher(Constraint(builder.finish(root).kernel(), VOCABULARY))
+    with pytest.raises(LimitError, match="too many ways"):
+        for _ in range(2000):
+            assert matcher.accept(ord("a"))
