@@ -106,14 +106,14 @@ class Languages {
     // All characters of the range lead back to `a` itself.
     bool loops_on(LangId a, CodePoint first, CodePoint last);
 
-    // `a` with every repetition that takes at least `far_count` characters to its bound taken as unbounded. The same words up to `within` characters are in both languages, and where it
+    // `a` with every repetition that takes at least `least` characters to its bound taken as unbounded. The same words up to `within` characters are in both languages, and where it
     // is not `mixed` (nothing under a complement changed) all words of `a` are in `to`.
     struct Folded {
         LangId to;
         std::uint32_t within;
         bool mixed;
     };
-    Folded fold_counts(LangId a);
+    Folded fold_counts(LangId a, std::uint32_t least);
     // The same where no text of `longest` characters can tell the two apart; else `a`.
     LangId fold_far_counts(LangId a, std::uint32_t longest);
     // Where every text is the beginning of a word: how many characters at most a word then still needs. nullopt also where that is not seen quickly.
@@ -160,7 +160,7 @@ class Languages {
     const LengthSet& lengths(LangId a);
     std::optional<std::uint32_t> length_near(LangId a, std::uint32_t low, std::uint32_t high);
     bool has_words_of_at_least(LangId a, std::uint32_t low);
-    Folded fold_parts(LangId a);
+    Folded fold_parts(LangId a, std::uint32_t least);
     std::optional<std::vector<LangId>> reachable(LangId a, std::size_t most);
     std::optional<std::uint32_t> any_prefix_by_states(LangId a);
     // Splits an intersection into what is not `any_char{low,high}` and those bounds; false where there are none.
@@ -173,8 +173,8 @@ class Languages {
     IndexTable class_table_;
     std::vector<Automaton> automata_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> automaton_hashes_;
-    FlatMap folded_table_, any_prefix_;        // by language: index in folded_; 0, or what is needed + 1
-    FlatMap far_folded_, plentiful_;           // by language << 32 | longest
+    FlatMap any_prefix_;                            // by language: 0, or what is needed + 1
+    FlatMap folded_table_, far_folded_, plentiful_;  // by language << 32 | least or longest
     std::vector<Folded> folded_;
 };
 

@@ -7,28 +7,29 @@
 namespace scansion {
 
 namespace {
-constexpr std::size_t few_states = 24;
+constexpr std::size_t few_states = 24, some_states = 100;
 }
 
-Languages::Folded Languages::fold_counts(LangId a) {
+Languages::Folded Languages::fold_counts(LangId a, std::uint32_t least) {
+    auto slot = [&](LangId p) { return std::uint64_t{p} << 32 | least; };
     // A long text is a chain of concatenations: from its end, without recursion.
     std::vector<LangId> chain;
-    for (LangId p = a; folded_table_.find(p) == FlatMap::none; p = nodes_[p].b) {
+    for (LangId p = a; folded_table_.find(slot(p)) == FlatMap::none; p = nodes_[p].b) {
         chain.push_back(p);
         if (nodes_[p].op != LangOp::concat) break;
     }
     for (; !chain.empty(); chain.pop_back()) {
-        const Folded folded = fold_parts(chain.back());
-        folded_table_.insert(chain.back(), static_cast<std::uint32_t>(folded_.size()));
+        const Folded folded = fold_parts(chain.back(), least);
+        folded_table_.insert(slot(chain.back()), static_cast<std::uint32_t>(folded_.size()));
         folded_.push_back(folded);
     }
-    return folded_[folded_table_.find(a)];
+    return folded_[folded_table_.find(slot(a))];
 }
 
-Languages::Folded Languages::fold_parts(LangId a) {
+Languages::Folded Languages::fold_parts(LangId a, std::uint32_t least) {
     Folded out{a, unbounded, false};
     auto part = [&](LangId p) {
-        const Folded f = fold_counts(p);
+        const Folded f = fold_counts(p, least);
         out.within = std::min(out.within, f.within);
         out.mixed |= f.mixed;
         return f.to;
@@ -50,7 +51,7 @@ Languages::Folded Languages::fold_parts(LangId a) {
             std::uint32_t high = fc;
             // A word that goes round more often than `fc` times, and never in vain, is longer than this.
             const std::uint64_t word = (std::uint64_t{fc} + 1) * std::max(min_length(fa), 1u) - 1;
-            if (fc != unbounded && word >= far_count) {
+            if (fc != unbounded && word >= least) {
                 out.within = static_cast<std::uint32_t>(std::min<std::uint64_t>(out.within, word));
                 high = unbounded;
             }
@@ -77,10 +78,11 @@ Languages::Folded Languages::fold_parts(LangId a) {
 LangId Languages::fold_far_counts(LangId a, std::uint32_t longest) {
     const std::uint64_t key = std::uint64_t{a} << 32 | longest;
     if (std::uint32_t known = far_folded_.find(key); known != FlatMap::none) return known;
-    const Folded f = fold_counts(a);
+    constexpr std::uint32_t some = 32;  // characters to the nearest end, mostly
+    const Folded f = fold_counts(a, longest + some);
     LangId to = a;
     if (f.to != a && f.within >= longest && (!f.mixed || any_prefix(f.to)))
-        if (const auto states = reachable(f.to, few_states);
+        if (const auto states = reachable(f.to, some_states);
             states && std::all_of(states->begin(), states->end(), [&](LangId s) { return is_nothing(s) || std::uint64_t{min_length(s)} + longest <= f.within; }))
             to = f.to;
     far_folded_.insert(key, to);
@@ -163,7 +165,7 @@ bool Languages::is_plentiful(LangId a, std::uint32_t longest) {
     const std::uint64_t key = std::uint64_t{a} << 32 | longest;
     if (std::uint32_t known = plentiful_.find(key); known != FlatMap::none) return known;
     constexpr std::uint32_t more = 8;
-    const Folded f = fold_counts(a);
+    const Folded f = fold_counts(a, far_count);
     bool plentiful = f.to != a && f.within != unbounded && is_endless(f.to) && (!f.mixed || any_prefix(f.to));
     if (plentiful) {
         const auto states = reachable(f.to, few_states);

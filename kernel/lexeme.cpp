@@ -253,6 +253,18 @@ const LexRow& Lexemes::build_row(LexId id) {
         if (b >= 0xf0 && b <= 0xf4) return partial(k.json, k.lang, (4u << 28) | (b & 0x07u), 3);
         return dead_lex;
     };
+    // Bytes that start a character of more bytes. Where all such characters lead to one language, most of the bytes lead to one state.
+    auto long_characters = [&](const DerivativeTable& table) {
+        if (table.starts.back() < 0x80 && table.targets.back() == Languages::nothing) return false;
+        const bool alike = table.starts.back() <= 0x80;
+        bool live = false;
+        for (std::uint32_t b = 0xc2; b <= 0xf4; ++b) {
+            const bool like_last = alike && b != 0xc2 && (b < 0xe0 || (b > 0xe1 && b < 0xed) || b == 0xef || b == 0xf2 || b == 0xf3);
+            to[b] = like_last ? to[b - 1] : utf8(static_cast<std::uint8_t>(b));
+            live |= to[b] != dead_lex;
+        }
+        return live;
+    };
     LexKey next = k;
     next.value = next.extra = next.depth = 0;
     switch (k.mode) {
@@ -266,8 +278,7 @@ const LexRow& Lexemes::build_row(LexId id) {
                 while (i + 1 < table.starts.size() && table.starts[i + 1] <= b) ++i;
                 to[b] = b && table.starts[i] != b ? to[b - 1] : character(false, table.targets[i]);
             }
-            if (table.starts.back() >= 0x80 || table.targets.back() != Languages::nothing)
-                for (std::uint32_t b = 0xc2; b <= 0xf4; ++b) to[b] = utf8(static_cast<std::uint8_t>(b));
+            long_characters(table);
             break;
         }
         case LexMode::quote: {
@@ -287,8 +298,7 @@ const LexRow& Lexemes::build_row(LexId id) {
                 if (b >= 0x20 && b != '"' && b != '\\') to[b] = last;
                 live |= last != dead_lex;
             }
-            if (table.starts.back() >= 0x80 || table.targets.back() != Languages::nothing)
-                for (std::uint32_t b = 0xc2; b <= 0xf4; ++b) to[b] = utf8(static_cast<std::uint8_t>(b)), live |= to[b] != dead_lex;
+            live |= long_characters(table);
             if (live) {
                 next.mode = LexMode::escape;
                 to['\\'] = intern(next);

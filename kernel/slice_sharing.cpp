@@ -1,5 +1,6 @@
 // Lexeme states that no token of a vocabulary tells apart: they share one slice, and the masks above it.
 #include <algorithm>
+#include <array>
 
 #include "vocabulary.h"
 
@@ -21,7 +22,7 @@ LexId Vocabulary::shared_state(LexId lex) {
         std::lock_guard lock(mutex_);
         if (std::uint32_t known = shared_.find(lex); known != FlatMap::none) return known;
     }
-    const LexId to = find_shared_state(lex);
+    const LexId to = find_shared_state(Lexemes::instance().fold_lengths(lex, longest_));
     std::lock_guard lock(mutex_);
     shared_.insert(lex, to);
     if (to != lex && shared_.find(to) == FlatMap::none) shared_.insert(to, to);
@@ -43,7 +44,7 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
         LangId cls;
         std::uint32_t low, high;
         if (languages.is_class_repeat(key.lang, cls, low, high)) return std::nullopt;  // slices.cpp does those
-        const Languages::Folded folded = languages.fold_counts(key.lang);
+        const Languages::Folded folded = languages.fold_counts(key.lang, Languages::far_count);
         const auto prefix = languages.any_prefix(folded.to);
         if (!prefix && (folded.to == key.lang || folded.mixed)) return std::nullopt;
         any = prefix.has_value();
@@ -57,27 +58,33 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
     const auto first_long = std::partition_point(by_size_.begin(), by_size_.end(), [&](std::uint32_t id) { return tokens_[id]->size() > safe; });
     if (within != unbounded && static_cast<std::size_t>(first_long - by_size_.begin()) > long_limit) return std::nullopt;
     const auto base = slice(0, out.base);
+    // The state for texts of so many bytes: bounds farther off would only give every character a state of its own.
+    std::array<LexId, 3> near{};
+    auto state_for = [&](std::size_t size) {
+        const std::size_t k = size <= 32 ? 0 : size <= 64 ? 1 : 2;
+        if (near[k] == dead_lex) near[k] = lexemes.fold_lengths(lex, k == 0 ? 32 : k == 1 ? 64 : longest_);
+        return near[k];
+    };
     if (within != unbounded)
         for (auto it = by_size_.begin(); it != first_long; ++it) {
             const bool stays = base->bits.empty() ? std::find(base->stay.begin(), base->stay.end(), *it) != base->stay.end() : base->bits[*it / 32] >> (*it % 32) & 1;
-            if (stays && walk_bytes(lex, *tokens_[*it]) == dead_lex) out.tokens.push_back(*it);
+            if (stays && walk_bytes(state_for(tokens_[*it]->size()), *tokens_[*it]) == dead_lex) out.tokens.push_back(*it);
         }
     for (const Slice::End& e : base->ends) {
         if (!any && e.depth <= safe) continue;
         std::string_view text = *tokens_[trie_.tokens[trie_.nodes[e.node].first_token]];
-        if (walk_bytes(lex, text.substr(0, e.depth)) == dead_lex) out.ends.push_back(e.node);
+        if (walk_bytes(state_for(e.depth), text.substr(0, e.depth)) == dead_lex) out.ends.push_back(e.node);
     }
     return out;
 }
 
 LexId Vocabulary::find_shared_state(LexId lex) {
-    Lexemes& lexemes = Lexemes::instance();
     std::optional<Difference> found;
     try {
         found = compare(lex);
     } catch (const LimitExceeded&) {  // of the looking around; the state itself may do
     }
-    if (!found) return lexemes.fold_lengths(lex, longest_);
+    if (!found) return lex;
     if (found->tokens.empty() && found->ends.empty()) return found->base;
     std::uint64_t hash = found->base;
     for (std::uint32_t id : found->tokens) hash = combine(hash, id);
