@@ -27,6 +27,15 @@ const ByteMap* ByteMaps::intern(const std::array<std::uint8_t, 256>& cls, std::u
     return maps_.back().get();
 }
 
+const ByteMap* ByteMaps::single(std::uint8_t byte) {
+    if (!singles_[byte]) {
+        std::array<std::uint8_t, 256> cls{};
+        cls[byte] = 1;
+        singles_[byte] = intern(cls, 2);
+    }
+    return singles_[byte];
+}
+
 const ByteMap* ByteMaps::join(const ByteMap* a, const ByteMap* b) {
     if (a == b || b->count == 1) return a;
     if (a->count == 1) return b;

@@ -245,6 +245,16 @@ const LexRow& Lexemes::build_row(LexId id) {
     Lock lock(languages().mutex);
     if (const LexRow* done = states_[id].row.load(std::memory_order_acquire)) return *done;
     const LexKey k = states_[id].key;
+    if (k.mode == LexMode::key_tail && k.value < keys_[k.lang].spelled.size()) {  // one byte leads on
+        LexKey next = k;
+        ++next.value;
+        const std::uint8_t byte = static_cast<std::uint8_t>(keys_[k.lang].spelled[k.value]);
+        auto row = std::make_unique<LexRow>(LexRow{maps.single(byte), 1, {0, 0, 0, 0}, {dead_lex, intern(next)}});
+        row->live[byte / 64] = std::uint64_t{1} << (byte % 64);
+        const LexRow* published = row.release();
+        states_[id].row.store(published, std::memory_order_release);
+        return *published;
+    }
     std::array<LexId, 256> to{};
     auto utf8 = [&](std::uint8_t b) -> LexId {  // a byte that starts a character
         if (b < 0x80) return character(k.json, languages().derivative(k.lang, b));
@@ -366,12 +376,7 @@ const LexRow& Lexemes::build_row(LexId id) {
             }
             break;
         }
-        case LexMode::key_tail:
-            if (k.value < keys_[k.lang].spelled.size()) {
-                next.value = k.value + 1;
-                to[static_cast<std::uint8_t>(keys_[k.lang].spelled[k.value])] = intern(next);
-            }
-            break;
+        case LexMode::key_tail: break;
     }
     auto row = std::make_unique<LexRow>();
     std::array<std::uint8_t, 256> cls;

@@ -32,12 +32,14 @@ struct ByteMap {
 class ByteMaps {
   public:
     const ByteMap* intern(const std::array<std::uint8_t, 256>& cls, std::uint16_t count);
+    const ByteMap* single(std::uint8_t byte);  // class 1: the byte alone (not 0)
     const ByteMap* join(const ByteMap* a, const ByteMap* b);  // the coarsest common refinement
 
   private:
     std::vector<std::unique_ptr<ByteMap>> maps_;
     IndexTable table_;
     std::unordered_map<std::uint64_t, const ByteMap*> joins_;
+    std::array<const ByteMap*, 256> singles_{};
 };
 
 struct LexRow {

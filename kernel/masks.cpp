@@ -115,7 +115,8 @@ void Masks::compute(StateId state, Memo& memo) {
     key_starts_.clear();
     threads_.clear();
     base_.reset();
-    whole_ = cleared_ = false;
+    cleared_.clear();
+    whole_ = false;
     push_state(state);
     add_threads(0, 0, threads_.size(), TextTrie::none);
     if (engine_.accepting(state))
@@ -132,18 +133,27 @@ void Masks::compute(StateId state, Memo& memo) {
     memo.questioned = questioned_;
     memo.key_starts = key_starts_;
     if (whole_ || added_.size() > list_limit) {
-        memo.whole = std::make_shared<const std::vector<std::uint32_t>>(scratch_);
+        memo.whole = SpareMasks::copy(vocabulary_.spare_masks(), scratch_);
         return;
     }
     memo.base = base_;
     for (std::uint32_t id : added_)
         if (scratch_[id / 32] >> (id % 32) & 1) memo.set.push_back(id);
-    if (base_ && cleared_)
-        for (std::size_t w = 0; w < scratch_.size(); ++w)
-            for (std::uint32_t gone = base_->bits[w] & ~scratch_[w]; gone; gone &= gone - 1)
-                memo.cleared.push_back(static_cast<std::uint32_t>(w * 32) + static_cast<std::uint32_t>(std::countr_zero(gone)));
+    if (base_)
+        for (std::uint32_t id : cleared_)
+            if ((base_->bits[id / 32] >> (id % 32) & 1) && !(scratch_[id / 32] >> (id % 32) & 1)) memo.cleared.push_back(id);
     memo.set.shrink_to_fit();
 }
+
+namespace {
+// The widest mask has some ten thousand words; the processor's widest registers are worth asking for.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+__attribute__((target_clones("avx2", "default")))
+#endif
+void join_bits(std::uint32_t* out, const std::uint32_t* bits, std::size_t words) {
+    for (std::size_t w = 0; w < words; ++w) out[w] |= bits[w];
+}
+}  // namespace
 
 // ---- walking over threads --------------------------------------------------------------------------------------
 
@@ -202,7 +212,7 @@ void Masks::add_slice(std::uint32_t node, const std::shared_ptr<const Slice>& sl
             base_ = slice;
         else
             whole_ = true;
-        for (std::size_t w = 0; w < scratch_.size(); ++w) scratch_[w] |= slice->bits[w];
+        join_bits(scratch_.data(), slice->bits.data(), scratch_.size());
     }
     for (std::uint32_t id : slice->stay) set(id, keys);
 }
@@ -239,9 +249,9 @@ void Masks::add_key(std::uint32_t node, const Thread& t, std::shared_ptr<const S
     add_slice(node, slice, keys);
     if (slice->remainders.size() > 1 || !slice->exits.empty())
         walk_remainders(*slice, engine_.after_unknown_key(t.stack), add_closed(keys, some_key));
-    if (!ours.empty()) {
-        for (std::uint32_t id : ours) scratch_[id / 32] &= ~(1u << (id % 32));
-        cleared_ = true;
+    for (std::uint32_t id : ours) scratch_[id / 32] &= ~(1u << (id % 32));
+    cleared_.insert(cleared_.end(), ours.begin(), ours.end());
+    if (questioned_.size() > questions) {
         std::sort(ours.begin(), ours.end());
         auto gone = [&](const auto& q) { return std::binary_search(ours.begin(), ours.end(), q.second); };
         questioned_.erase(std::remove_if(questioned_.begin() + static_cast<std::ptrdiff_t>(questions), questioned_.end(), gone), questioned_.end());
@@ -293,11 +303,11 @@ void Masks::add_new_text(std::uint32_t node, const Thread& t, const Slice& slice
             if (std::uint32_t id = trie.tokens[trie.nodes[e.node].first_token + i]; !(scratch_[id / 32] >> (id % 32) & 1)) fresh.push_back(id);
     if (!slice.bits.empty()) {
         whole_ = true;
-        for (std::size_t w = 0; w < scratch_.size(); ++w) scratch_[w] |= slice.bits[w];
+        join_bits(scratch_.data(), slice.bits.data(), scratch_.size());
     }
     for (std::uint32_t id : slice.stay) set(id);
     for (std::uint32_t id : fresh) scratch_[id / 32] &= ~(1u << (id % 32));
-    cleared_ |= !fresh.empty();
+    cleared_.insert(cleared_.end(), fresh.begin(), fresh.end());
     const std::size_t from = vocabulary_.depth(node);
     for (const Slice::End& e : slice.ends) {
         // Any token below the node spells the path to it; the closing quote is its last byte.
@@ -435,7 +445,36 @@ void Masks::child(const Trie& trie, std::uint32_t node, std::size_t begin, std::
     threads_.resize(mark);
 }
 
+// The most of all walks: one thread whose text nobody tells, without a list of threads while its lexeme goes on.
+void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint32_t keys) {
+    const bool own = &trie == &vocabulary_.trie();
+    const LexRow& row = lexemes_.row(t.lex);
+    auto visit = [&](std::uint32_t c) {
+        const TrieNode& n = trie.nodes[c];
+        const LexId to = row.step(n.byte);
+        if (to == dead_lex) return;
+        if (lexemes_.accepting(to) || (own && n.end - c > slice_nodes)) {
+            threads_.push_back(t);
+            child(trie, c, threads_.size() - 1, threads_.size(), keys);
+            threads_.pop_back();
+            return;
+        }
+        const std::uint32_t with = lexemes_[to].key.mode == LexMode::text ? mark_comma(t, keys) : keys;
+        set_tokens(trie, n, with);
+        if (n.end != c + 1) walk_plain(trie, c, {to, 0, t.stack, 0}, with);
+    };
+    if (const auto* children = own ? vocabulary_.wide(node) : nullptr) {
+        for (std::uint32_t w = 0; w < 4; ++w)
+            for (std::uint64_t bits = row.live[w]; bits; bits &= bits - 1)
+                if (std::uint32_t c = (*children)[w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]) visit(c);
+        return;
+    }
+    const std::uint32_t stop = trie.nodes[node].end;
+    for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) visit(c);
+}
+
 void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
+    if (end == begin + 1 && !threads_[begin].text && !threads_[begin].item) return walk_plain(trie, node, threads_[begin], keys);
     const auto* children = &trie == &vocabulary_.trie() ? vocabulary_.wide(node) : nullptr;
     if (children) {  // driven by the bytes the grammar allows, not by those the vocabulary has
         std::uint64_t live[4] = {0, 0, 0, 0};

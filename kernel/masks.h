@@ -79,6 +79,7 @@ class Masks {
     const KeyEnds& declared_ends(std::uint32_t node, const Thread& thread, const Item& item);
     void walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
+    void walk_plain(const Trie& trie, std::uint32_t node, Thread thread, std::uint32_t keys);
     bool step_thread(const Thread& thread, std::uint8_t byte, std::uint32_t& keys);  // pushes what follows; false: nothing does
     bool push_state(StateId state);  // false: nothing is there
     void tidy(std::size_t begin);
@@ -128,7 +129,8 @@ class Masks {
     std::vector<std::uint32_t> endings_;
     std::vector<Thread> threads_;
     std::shared_ptr<const Slice> base_;
-    bool whole_ = false, cleared_ = false;
+    std::vector<std::uint32_t> cleared_;  // ids taken away again, unless set since
+    bool whole_ = false;
 };
 
 }  // namespace scansion
