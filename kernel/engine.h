@@ -240,6 +240,7 @@ class Engine {
     std::string item_text(std::uint32_t start, std::uint32_t item) const;
     bool surely_live(StateId state);
     bool explore(StateId state);
+    StateId without_idle_zeros(StateId state);
     bool needs_escape(StateId state);
 
     StateId finish(Closure& c);

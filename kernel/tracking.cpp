@@ -222,11 +222,29 @@ bool Engine::needs_escape(StateId id) {
     return false;
 }
 
+// The state with items read so far stripped of zeros that end a fraction. Two states that are one then are alike to `explore`: what is left of a
+// lexeme that is the same after more zeros can only be zeros, or it had endless endings.
+StateId Engine::without_idle_zeros(StateId id) {
+    std::vector<Thread> threads(threads_.begin() + states_[id].first, threads_.begin() + states_[id].first + states_[id].count);
+    for (Thread& t : threads) {
+        if (t.item <= TextTrie::root + 1 || t.item == foreign_text) continue;
+        std::uint32_t end = t.item - 1;
+        while (end != TextTrie::root && texts_.byte(end) == '0') end = texts_.parent(end);
+        std::uint32_t point = end;
+        auto is_digit = [&](std::uint32_t node) { return texts_.byte(node) >= '0' && texts_.byte(node) <= '9'; };
+        while (point != TextTrie::root && is_digit(point)) point = texts_.parent(point);
+        if (point == TextTrie::root || texts_.byte(point) != '.') continue;
+        const std::uint32_t before = texts_.parent(point);
+        if (before != TextTrie::root && is_digit(before) && end + 1 != t.item) t.item = texts_.insert(end, '0') + 1;  // one zero stays: 1. is no number
+    }
+    return intern_threads(threads, states_[id].accepting);
+}
+
 // Breadth first from a state with few texts left: true where one gets past the items already read, or the search is not exhausted. Other
 // spellings of the same value, by white space or escapes, lead nowhere else and are left out.
 bool Engine::explore(StateId start) {
     constexpr std::size_t most = 400;
-    std::vector<StateId> order{start};
+    std::vector<StateId> order{start}, alike{without_idle_zeros(start)};
     for (std::size_t i = 0; i < order.size(); ++i) {
         if (i > 0 && surely_live(order[i])) return true;
         if (order.size() > most) return true;
@@ -240,7 +258,11 @@ bool Engine::explore(StateId start) {
         if (bytes.size() > 1 && !needs_escape(order[i])) std::erase(bytes, '\\');
         for (std::uint8_t b : bytes) {
             StateId to = compute_step(order[i], b);
-            if (to != dead_state && std::find(order.begin(), order.end(), to) == order.end()) order.push_back(to);
+            if (to == dead_state || std::find(order.begin(), order.end(), to) != order.end()) continue;
+            const StateId value = without_idle_zeros(to);
+            if (std::find(alike.begin(), alike.end(), value) != alike.end()) continue;
+            alike.push_back(value);
+            order.push_back(to);
         }
     }
     return false;
