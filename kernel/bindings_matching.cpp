@@ -277,7 +277,7 @@ void bind_matching(nb::module_& m) {
                 if (n < 0 || !self.rollback(static_cast<std::size_t>(n)))
                     throw nb::value_error(("cannot roll back " + std::to_string(n) + " tokens: " + std::to_string(self.token_count()) + " were accepted").c_str());
             }, nb::arg("n_tokens"))
-        .def("fork", [](const Matcher& self) { return Matcher(self); })
+        .def("fork", &Matcher::fork)
         .def("reset", &Matcher::reset)
         .def("forced_bytes", [](Matcher& self, std::size_t limit) { std::string s = self.forced_bytes(limit); return nb::bytes(s.data(), s.size()); }, nb::arg("limit") = 4096)
         .def("forced_token", [](Matcher& self) -> std::optional<std::int64_t> {

@@ -23,7 +23,7 @@ void Matcher::reset() {
 
 void Matcher::fill(std::uint32_t* out) {
     Use use(*this);
-    if (finished())
+    if (ended())
         tables_->masks.fill_finished(out);
     else
         tables_->masks.fill(states_.back(), out);
@@ -58,7 +58,7 @@ bool Matcher::accept(std::uint32_t token) {
 
 bool Matcher::accept_bytes(std::string_view bytes) {
     Use use(*this);
-    if (finished()) return false;
+    if (ended()) return false;
     StateId s = tables_->engine.step(states_.back(), bytes);
     if (s == dead_state) return false;
     states_.push_back(s);
@@ -67,7 +67,7 @@ bool Matcher::accept_bytes(std::string_view bytes) {
 
 std::size_t Matcher::viable_prefix(std::string_view bytes) {
     Use use(*this);
-    if (finished()) return 0;
+    if (ended()) return 0;
     StateId s = states_.back();
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         s = tables_->engine.step(s, static_cast<std::uint8_t>(bytes[i]));
@@ -78,20 +78,40 @@ std::size_t Matcher::viable_prefix(std::string_view bytes) {
 
 bool Matcher::complete() {
     Use use(*this);
-    return finished() || tables_->engine.accepting(states_.back());
+    return ended() || tables_->engine.accepting(states_.back());
 }
 
 bool Matcher::rollback(std::size_t tokens) {
     Use use(*this);
-    if (tokens > token_count()) return false;
+    if (tokens > states_.size() - 1) return false;
     states_.resize(states_.size() - tokens);
     return true;
+}
+
+bool Matcher::finished() {
+    Use use(*this);
+    return ended();
+}
+
+std::size_t Matcher::token_count() {
+    Use use(*this);
+    return states_.size() - 1;
+}
+
+std::uint32_t Matcher::state() {
+    Use use(*this);
+    return states_.back();
+}
+
+Matcher Matcher::fork() {
+    Use use(*this);
+    return Matcher(*this);
 }
 
 std::string Matcher::forced_bytes(std::size_t limit) {
     Use use(*this);
     std::string out;
-    if (finished()) return out;
+    if (ended()) return out;
     Engine& engine = tables_->engine;
     StateId s = states_.back();
     while (out.size() < limit && !engine.accepting(s) && !engine.has_token_edges(s)) {
@@ -111,7 +131,7 @@ std::string Matcher::forced_bytes(std::size_t limit) {
 
 std::int64_t Matcher::forced_token() {
     Use use(*this);
-    if (finished()) return -1;
+    if (ended()) return -1;
     Engine& engine = tables_->engine;
     StateId s = states_.back();
     if (!engine.has_token_edges(s) || engine.accepting(s)) return -1;
@@ -130,7 +150,7 @@ std::int64_t Matcher::forced_token() {
 std::string Matcher::next_bytes() {
     Use use(*this);
     std::string out;
-    if (finished()) return out;
+    if (ended()) return out;
     std::uint64_t live[4];
     tables_->engine.live_bytes(states_.back(), live);
     for (std::uint32_t b = 0; b < 256; ++b)
@@ -140,21 +160,21 @@ std::string Matcher::next_bytes() {
 
 std::int64_t Matcher::shortest_cost() {
     Use use(*this);
-    if (finished()) return 0;
+    if (ended()) return 0;
     std::uint64_t cost = tables_->completion.estimate(states_.back());
     return cost == Completion::impossible ? -1 : static_cast<std::int64_t>(cost);
 }
 
 bool Matcher::shortest_completion(std::string& out, std::size_t limit) {
     Use use(*this);
-    if (finished()) return true;
+    if (ended()) return true;
     return tables_->completion.shortest(states_.back(), out, limit);
 }
 
 std::vector<Expectation> Matcher::expected() {
     Use use(*this);
     std::vector<Expectation> out;
-    if (finished()) return out;
+    if (ended()) return out;
     Engine& engine = tables_->engine;
     StateId s = states_.back();
     for (std::size_t i = 0; i < engine.thread_count(s); ++i) {

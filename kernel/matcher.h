@@ -70,8 +70,9 @@ class Matcher {
     bool accept_bytes(std::string_view bytes);
     std::size_t viable_prefix(std::string_view bytes);
     bool complete();
-    bool finished() const { return states_.back() == finished_state; }
-    std::size_t token_count() const { return states_.size() - 1; }
+    bool finished();
+    std::size_t token_count();
+    Matcher fork();
     bool rollback(std::size_t tokens);
     void reset();
     std::string forced_bytes(std::size_t limit);
@@ -80,7 +81,7 @@ class Matcher {
     std::int64_t shortest_cost();  // -1: nothing completes
     bool shortest_completion(std::string& out, std::size_t limit);
     std::vector<Expectation> expected();
-    std::uint32_t state() const { return states_.back(); }
+    std::uint32_t state();
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
 
     static constexpr StateId finished_state = 0xfffffffeu;
@@ -97,6 +98,7 @@ class Matcher {
         std::unique_lock<std::mutex> lock_;
     };
     StateId next_state(std::uint32_t token);
+    bool ended() const { return states_.back() == finished_state; }
 
     std::shared_ptr<Constraint> constraint_;
     std::shared_ptr<Tables> tables_;
