@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "conditions.h"
@@ -139,14 +140,7 @@ class Engine {
     // The same of all objects the stack is inside of.
     template <class Visit>
     void for_each_used_outside(StackId root, Visit visit) const {
-        std::vector<StackId> todo{root};
-        for (std::size_t n = 0; n < todo.size(); ++n) {
-            if (!stacks_[todo[n]].uses_keys) continue;
-            for (const Item& i : stacks_[todo[n]].items) {
-                if (i.kind() >= Resume::object_open && i.kind() <= Resume::object_next) objects_.for_each_used(i.data, visit);
-                if (std::find(todo.begin(), todo.end(), i.parent) == todo.end()) todo.push_back(i.parent);
-            }
-        }
+        any_object_outside(root, [&](FrameId frame) { return objects_.for_each_used(frame, visit), false; });
     }
     bool reads_additional_key(StackId stack) const {
         return std::any_of(stacks_[stack].items.begin(), stacks_[stack].items.end(), [](const Item& i) { return i.kind() == Resume::object_group; });
@@ -227,6 +221,22 @@ class Engine {
         std::vector<Pending> pending;
     };
 
+    // Whether `test` holds of the frame of some object with used keys that the stack is inside of; each stack is looked at once.
+    template <class Test>
+    bool any_object_outside(StackId root, Test test) const {
+        if (!stacks_[root].uses_keys) return false;
+        std::vector<StackId> todo{root};
+        std::unordered_set<StackId> seen{root};
+        while (!todo.empty()) {
+            const StackId s = todo.back();
+            todo.pop_back();
+            for (const Item& i : stacks_[s].items) {
+                if (i.kind() >= Resume::object_open && i.kind() <= Resume::object_next && test(i.data)) return true;
+                if (stacks_[i.parent].uses_keys && seen.insert(i.parent).second) todo.push_back(i.parent);
+            }
+        }
+        return false;
+    }
     StackId intern_stack(std::vector<Item> items);
     StackId stack_of(Item item) { return intern_stack({item}); }
     void expand(StateId s);

@@ -105,9 +105,7 @@ LexId Lexemes::fold_lengths(LexId id, std::uint32_t longest) {
     // No token holds more than `longest` characters: a larger minimum forbids every end, a larger maximum forbids nothing.
     std::uint32_t folded_low = std::min(low, longest + 1), folded_high = high >= longest ? unbounded : high;
     if (folded_low == low && folded_high == high) return id;
-    LexKey folded = k;
-    folded.lang = languages().repeat(cls, folded_low, folded_high);
-    return intern(folded);
+    return in_language(id, languages().repeat(cls, folded_low, folded_high));
 }
 
 LexId Lexemes::without_bounds(LexId id, std::uint32_t& low, std::uint32_t& high) {
@@ -116,9 +114,7 @@ LexId Lexemes::without_bounds(LexId id, std::uint32_t& low, std::uint32_t& high)
     LangId rest;
     Lock lock(languages().mutex);
     if (!languages().split_bounds(k.lang, rest, low, high)) return id;
-    LexKey free = k;
-    free.lang = rest;
-    return intern(free);
+    return in_language(id, rest);
 }
 
 LexId Lexemes::in_language(LexId id, LangId language) {

@@ -133,7 +133,7 @@ void Masks::compute(StateId state, Memo& memo) {
     memo.questioned = questioned_;
     memo.key_starts = key_starts_;
     if (whole_ || added_.size() > list_limit) {
-        memo.whole = SpareMasks::copy(vocabulary_.spare_masks(), scratch_);
+        memo.whole = std::make_shared<const std::vector<std::uint32_t>>(scratch_);
         return;
     }
     memo.base = base_;
@@ -191,8 +191,8 @@ void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, 
 void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     auto slice = vocabulary_.slice(node, node == 0 ? t.lex : lexemes_.fold_lengths(t.lex, vocabulary_.longest_token()));
     const bool tells_text = t.text && t.text != foreign_text;
-    if ((tells_text && t.item) || (node != 0 && t.item && t.item != foreign_text)) return add_new_text(node, t, *slice, keys);
-    if (tells_text) return add_key(node, t, std::move(slice), keys);
+    if ((tells_text && t.item) || (node != 0 && t.item && t.item != foreign_text)) return add_new_text(node, t, slice, keys);
+    if (tells_text) return add_key(node, t, slice, keys);
     add_slice(node, slice, keys);
     if (slice->remainders.size() > 1 || !slice->exits.empty() || (t.item && !slice->ends.empty())) {
         const std::uint32_t item = t.item ? foreign_text : 0;
@@ -217,6 +217,18 @@ void Masks::add_slice(std::uint32_t node, const std::shared_ptr<const Slice>& sl
     for (std::uint32_t id : slice->stay) set(id, keys);
 }
 
+// Ids of trie_.tokens[first, last) that nothing has allowed so far.
+void Masks::list_unset(std::uint32_t first, std::uint32_t last, std::vector<std::uint32_t>& out) const {
+    const auto& tokens = vocabulary_.trie().tokens;
+    for (std::uint32_t i = first; i < last; ++i)
+        if (!(scratch_[tokens[i] / 32] >> (tokens[i] % 32) & 1)) out.push_back(tokens[i]);
+}
+
+void Masks::take_back(const std::vector<std::uint32_t>& ids) {
+    for (std::uint32_t id : ids) scratch_[id / 32] &= ~(1u << (id % 32));
+    cleared_.insert(cleared_.end(), ids.begin(), ids.end());
+}
+
 void Masks::walk_remainders(const Slice& slice, StateId after, std::uint32_t keys) {
     if (after == dead_state) return;
     const std::size_t begin = threads_.size();
@@ -230,7 +242,7 @@ void Masks::walk_remainders(const Slice& slice, StateId after, std::uint32_t key
 
 // An additional key, from its beginning or where it may still become a declared one: all ends together as if its text were new to every object,
 // then those that close a declared key each on its own.
-void Masks::add_key(std::uint32_t node, const Thread& t, std::shared_ptr<const Slice> slice, std::uint32_t keys) {
+void Masks::add_key(std::uint32_t node, const Thread& t, const std::shared_ptr<const Slice>& slice, std::uint32_t keys) {
     const Trie& trie = vocabulary_.trie();
     KeyEnds ends;
     for (const Item& i : engine_.items(t.stack)) {
@@ -242,15 +254,12 @@ void Masks::add_key(std::uint32_t node, const Thread& t, std::shared_ptr<const S
         ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
     }
     std::vector<std::uint32_t> ours;  // tokens that close a declared key and no other thread has allowed
-    for (const auto& [end, text] : ends)
-        for (std::uint32_t i = trie.nodes[end].first_token; i < trie.nodes[trie.nodes[end].end].first_token; ++i)
-            if (std::uint32_t id = trie.tokens[i]; !(scratch_[id / 32] >> (id % 32) & 1)) ours.push_back(id);
+    for (const auto& [end, text] : ends) list_unset(trie.nodes[end].first_token, trie.nodes[trie.nodes[end].end].first_token, ours);
     const std::size_t questions = questioned_.size();
     add_slice(node, slice, keys);
     if (slice->remainders.size() > 1 || !slice->exits.empty())
         walk_remainders(*slice, engine_.after_unknown_key(t.stack), add_closed(keys, some_key));
-    for (std::uint32_t id : ours) scratch_[id / 32] &= ~(1u << (id % 32));
-    cleared_.insert(cleared_.end(), ours.begin(), ours.end());
+    take_back(ours);
     if (questioned_.size() > questions) {
         std::sort(ours.begin(), ours.end());
         auto gone = [&](const auto& q) { return std::binary_search(ours.begin(), ours.end(), q.second); };
@@ -295,21 +304,14 @@ void Masks::add_end(std::uint32_t node, const Thread& t, std::uint32_t text, std
 }
 
 // An item that began inside the token: where the token also ends it, its whole text is known and judged.
-void Masks::add_new_text(std::uint32_t node, const Thread& t, const Slice& slice, std::uint32_t keys) {
+void Masks::add_new_text(std::uint32_t node, const Thread& t, const std::shared_ptr<const Slice>& slice, std::uint32_t keys) {
     const Trie& trie = vocabulary_.trie();
     std::vector<std::uint32_t> fresh;  // closing tokens that no other thread has allowed
-    for (const Slice::End& e : slice.ends)
-        for (std::uint32_t i = 0; i < trie.nodes[e.node].token_count; ++i)
-            if (std::uint32_t id = trie.tokens[trie.nodes[e.node].first_token + i]; !(scratch_[id / 32] >> (id % 32) & 1)) fresh.push_back(id);
-    if (!slice.bits.empty()) {
-        whole_ = true;
-        join_bits(scratch_.data(), slice.bits.data(), scratch_.size());
-    }
-    for (std::uint32_t id : slice.stay) set(id);
-    for (std::uint32_t id : fresh) scratch_[id / 32] &= ~(1u << (id % 32));
-    cleared_.insert(cleared_.end(), fresh.begin(), fresh.end());
+    for (const Slice::End& e : slice->ends) list_unset(trie.nodes[e.node].first_token, trie.nodes[e.node].first_token + trie.nodes[e.node].token_count, fresh);
+    add_slice(node, slice, keys);
+    take_back(fresh);
     const std::size_t from = vocabulary_.depth(node);
-    for (const Slice::End& e : slice.ends) {
+    for (const Slice::End& e : slice->ends) {
         // Any token below the node spells the path to it; the closing quote is its last byte.
         const std::string& any = *vocabulary_.text(trie.tokens[trie.nodes[e.node].first_token]);
         LexId lex = t.lex;
@@ -445,6 +447,21 @@ void Masks::child(const Trie& trie, std::uint32_t node, std::size_t begin, std::
     threads_.resize(mark);
 }
 
+namespace {
+// `wide`: children by byte of a node that has many; then driven by the bytes the grammar allows (`live`), not by those the vocabulary has.
+template <class Visit>
+void for_each_child(const Trie& trie, const std::array<std::uint32_t, 256>* wide, std::uint32_t node, const std::uint64_t live[4], Visit visit) {
+    if (wide) {
+        for (std::uint32_t w = 0; w < 4; ++w)
+            for (std::uint64_t bits = live[w]; bits; bits &= bits - 1)
+                if (std::uint32_t c = (*wide)[w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]) visit(c);
+        return;
+    }
+    const std::uint32_t stop = trie.nodes[node].end;
+    for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) visit(c);
+}
+}  // namespace
+
 // The most of all walks: one thread whose text nobody tells, without a list of threads while its lexeme goes on.
 void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint32_t keys) {
     const bool own = &trie == &vocabulary_.trie();
@@ -463,32 +480,18 @@ void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint
         set_tokens(trie, n, with);
         if (n.end != c + 1) walk_plain(trie, c, {to, 0, t.stack, 0}, with);
     };
-    if (const auto* children = own ? vocabulary_.wide(node) : nullptr) {
-        for (std::uint32_t w = 0; w < 4; ++w)
-            for (std::uint64_t bits = row.live[w]; bits; bits &= bits - 1)
-                if (std::uint32_t c = (*children)[w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]) visit(c);
-        return;
-    }
-    const std::uint32_t stop = trie.nodes[node].end;
-    for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) visit(c);
+    for_each_child(trie, own ? vocabulary_.wide(node) : nullptr, node, row.live, visit);
 }
 
 void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
     if (end == begin + 1 && !threads_[begin].text && !threads_[begin].item) return walk_plain(trie, node, threads_[begin], keys);
-    const auto* children = &trie == &vocabulary_.trie() ? vocabulary_.wide(node) : nullptr;
-    if (children) {  // driven by the bytes the grammar allows, not by those the vocabulary has
-        std::uint64_t live[4] = {0, 0, 0, 0};
-        for (std::size_t i = begin; i < end; ++i) {
-            const LexRow& row = lexemes_.row(threads_[i].lex);
-            for (int w = 0; w < 4; ++w) live[w] |= row.live[w];
-        }
-        for (std::uint32_t w = 0; w < 4; ++w)
-            for (std::uint64_t bits = live[w]; bits; bits &= bits - 1)
-                if (std::uint32_t c = (*children)[w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]) child(trie, c, begin, end, keys);
-        return;
+    const auto* wide = &trie == &vocabulary_.trie() ? vocabulary_.wide(node) : nullptr;
+    std::uint64_t live[4] = {0, 0, 0, 0};
+    for (std::size_t i = begin; wide && i < end; ++i) {
+        const LexRow& row = lexemes_.row(threads_[i].lex);
+        for (int w = 0; w < 4; ++w) live[w] |= row.live[w];
     }
-    const std::uint32_t stop = trie.nodes[node].end;
-    for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) child(trie, c, begin, end, keys);
+    for_each_child(trie, wide, node, live, [&](std::uint32_t c) { child(trie, c, begin, end, keys); });
 }
 
 // ---- walking over interned states ------------------------------------------------------------------------------

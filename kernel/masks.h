@@ -70,10 +70,12 @@ class Masks {
 
     void add_threads(std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void add_dense(std::uint32_t node, const Thread& thread, std::uint32_t keys);
-    void add_new_text(std::uint32_t node, const Thread& thread, const Slice& slice, std::uint32_t keys);
-    void add_key(std::uint32_t node, const Thread& thread, std::shared_ptr<const Slice> slice, std::uint32_t keys);
+    void add_new_text(std::uint32_t node, const Thread& thread, const std::shared_ptr<const Slice>& slice, std::uint32_t keys);
+    void add_key(std::uint32_t node, const Thread& thread, const std::shared_ptr<const Slice>& slice, std::uint32_t keys);
     void add_end(std::uint32_t node, const Thread& thread, std::uint32_t text, std::uint32_t item, std::uint32_t keys);
     void add_slice(std::uint32_t node, const std::shared_ptr<const Slice>& slice, std::uint32_t keys);
+    void list_unset(std::uint32_t first, std::uint32_t last, std::vector<std::uint32_t>& out) const;
+    void take_back(const std::vector<std::uint32_t>& ids);
     void walk_remainders(const Slice& slice, StateId after, std::uint32_t keys);
     using KeyEnds = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // node where a key is closed, the key
     const KeyEnds& declared_ends(std::uint32_t node, const Thread& thread, const Item& item);

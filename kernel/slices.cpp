@@ -203,10 +203,8 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
 std::unique_ptr<Slice> Vocabulary::bounded_slice(const Slice& free, std::uint32_t low, std::uint32_t high) const {
     auto last = std::upper_bound(free.by_length.begin(), free.by_length.end(), std::pair{high, 0u}, [](const auto& a, const auto& b) { return a.first < b.first; });
     auto within = [&](const Slice::End& e) { return e.characters >= low && e.characters <= high; };
-    auto each_token = [&](const Slice::End& e, auto visit) {
-        for (std::uint32_t i = 0; i < trie_.nodes[e.node].token_count; ++i) visit(trie_.tokens[trie_.nodes[e.node].first_token + i]);
-    };
-    if (free.measured_from > 0) {
+    const bool most = !free.bits.empty() && static_cast<std::size_t>(last - free.by_length.begin()) * 2 > free.by_length.size();
+    if (free.measured_from > 0 || most) {
         Difference lacks;
         for (auto it = last; it != free.by_length.end(); ++it) lacks.tokens.push_back(it->second);
         for (const Slice::End& e : free.ends)
@@ -220,20 +218,13 @@ std::unique_ptr<Slice> Vocabulary::bounded_slice(const Slice& free, std::uint32_
             out->ends.push_back(e);
             exits.push_back(e.node);
         }
-    if (!free.bits.empty() && static_cast<std::size_t>(last - free.by_length.begin()) * 2 > free.by_length.size()) {
-        out->bits = free.bits;
-        auto clear = [&](std::uint32_t id) { out->bits[id / 32] &= ~(1u << (id % 32)); };
-        for (auto it = last; it != free.by_length.end(); ++it) clear(it->second);
-        for (const Slice::End& e : free.ends)
-            if (!within(e)) each_token(e, clear);
-    } else {
-        std::vector<std::uint32_t> bits(words(), 0);
-        std::size_t count = 0;
-        auto set = [&](std::uint32_t id) { bits[id / 32] |= 1u << (id % 32), ++count; };
-        for (auto it = free.by_length.begin(); it != last; ++it) set(it->second);
-        for (const Slice::End& e : out->ends) each_token(e, set);
-        keep_stay(*out, std::move(bits), count);
-    }
+    std::vector<std::uint32_t> bits(words(), 0);
+    std::size_t count = 0;
+    auto set = [&](std::uint32_t id) { bits[id / 32] |= 1u << (id % 32), ++count; };
+    for (auto it = free.by_length.begin(); it != last; ++it) set(it->second);
+    for (const Slice::End& e : out->ends)
+        for (std::uint32_t i = 0; i < trie_.nodes[e.node].token_count; ++i) set(trie_.tokens[trie_.nodes[e.node].first_token + i]);
+    keep_stay(*out, std::move(bits), count);
     keep_exits(*out, exits);
     return out;
 }

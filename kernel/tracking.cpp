@@ -64,20 +64,8 @@ StateId Engine::fold(StateId id, std::uint32_t longest, const std::function<LexI
     return folded_[id] = folded;
 }
 
-bool Engine::uses_key(StackId root, std::uint32_t text) const {
-    std::vector<StackId> todo{root};
-    std::vector<StackId> seen;
-    while (!todo.empty()) {
-        StackId s = todo.back();
-        todo.pop_back();
-        if (!stacks_[s].uses_keys || std::find(seen.begin(), seen.end(), s) != seen.end()) continue;
-        if (seen.size() < 64) seen.push_back(s);
-        for (const Item& i : stacks_[s].items) {
-            if (i.kind() >= Resume::object_open && i.kind() <= Resume::object_next && objects_.is_used(i.data, text)) return true;
-            todo.push_back(i.parent);
-        }
-    }
-    return false;
+bool Engine::uses_key(StackId stack, std::uint32_t text) const {
+    return any_object_outside(stack, [&](FrameId frame) { return objects_.is_used(frame, text); });
 }
 
 bool Engine::item_takes(const Item& i, std::uint32_t text) const {

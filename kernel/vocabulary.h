@@ -35,36 +35,6 @@ struct Slice {
     }
 };
 
-// Whole masks of constraints that are gone, kept for the next: fresh memory would be mapped page by page.
-class SpareMasks {
-  public:
-    using Mask = std::vector<std::uint32_t>;
-    static std::shared_ptr<const Mask> copy(const std::shared_ptr<SpareMasks>& spare, const Mask& mask) {
-        auto given = [spare](const Mask* m) { spare->put(const_cast<Mask*>(m)); };
-        return {spare->take(mask), given};
-    }
-
-  private:
-    static constexpr std::size_t most = 128;  // 2 MiB for 128k tokens
-    const Mask* take(const Mask& mask) {
-        std::unique_ptr<Mask> out;
-        {
-            std::lock_guard lock(mutex_);
-            if (!spare_.empty()) out = std::move(spare_.back()), spare_.pop_back();
-        }
-        if (!out) return new Mask(mask);
-        *out = mask;
-        return out.release();
-    }
-    void put(Mask* mask) {
-        std::unique_ptr<Mask> owned(mask);
-        std::lock_guard lock(mutex_);
-        if (spare_.size() < most) spare_.push_back(std::move(owned));
-    }
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Mask>> spare_;
-};
-
 class Vocabulary {
   public:
     static constexpr std::size_t dense_limit = 2048;      // tokens in a slice kept as a list
@@ -96,7 +66,6 @@ class Vocabulary {
     LexId shared_state(LexId lex);
     std::size_t slice_bytes() const { return slice_bytes_; }
     std::size_t slice_count() const { return slices_.size(); }
-    const std::shared_ptr<SpareMasks>& spare_masks() const { return spare_masks_; }
 
   private:
     enum class Kind : std::uint8_t { text, special, eos, none };
@@ -147,7 +116,6 @@ class Vocabulary {
     std::unordered_map<std::uint64_t, Cached> slices_;
     std::list<std::uint64_t> recent_;  // front: used last
     std::size_t slice_bytes_ = 0;
-    std::shared_ptr<SpareMasks> spare_masks_ = std::make_shared<SpareMasks>();
     FlatMap shared_, farthest_;  // by lexeme state
     std::vector<std::pair<LexId, Difference>> differences_;
     IndexTable difference_table_;
