@@ -229,6 +229,19 @@ class Documents:
 
     # References
 
+    def target(self, site: Site, keyword: str) -> Site:
+        """The site that a reference keyword of ``site`` points at.
+
+        Raises:
+            GrammarError: as ``resolve``.
+        """
+        reference = site.schema[keyword]
+        if keyword == "$ref":
+            return self.resolve(site, reference)
+        if keyword == "$dynamicRef":
+            return self.resolve_dynamic(site, reference)
+        return self.resolve_recursive(site, reference)
+
     def resolve(self, site: Site, reference: Any, keyword: str = "$ref") -> Site:
         """The site a ``$ref`` in ``site`` points at.
 

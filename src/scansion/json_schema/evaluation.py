@@ -101,9 +101,7 @@ class Evaluator:
 
     def target(self, site: Site, keyword: str, value: Any, path: Path) -> _Result:
         """What the schema a reference keyword points at finds."""
-        documents, reference = self._documents, site.schema[keyword]
-        resolve = {"$ref": documents.resolve, "$dynamicRef": documents.resolve_dynamic, "$recursiveRef": documents.resolve_recursive}
-        return self._evaluate(resolve[keyword](site, reference), value, path)
+        return self._evaluate(self._documents.target(site, keyword), value, path)
 
     def matches(self, site: Site, text: str, pattern: str, keyword: str) -> bool:
         """Whether a pattern of the schema matches somewhere in a text."""

@@ -48,14 +48,14 @@ def negative(norm: Normaliser, site: Site) -> Shape:
         return none
     bits = norm.bits(site)
     if bits & REF and site.resource.ref_alone and "$ref" in schema:
-        return norm.negative(norm.target(site, "$ref"))
+        return norm.negative(norm.documents.target(site, "$ref"))
     shape = _local(norm, site, bits)
     if bits & VALUES:
         shape = unite(shape, scalar_keywords.other_values(norm, site))
     if bits & REF:
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             if keyword in schema:
-                shape = unite(shape, norm.negative(norm.target(site, keyword)))
+                shape = unite(shape, norm.negative(norm.documents.target(site, keyword)))
     if bits & APPLY:
         shape = _applicators(norm, site, shape)
     if bits & UNEVALUATED:

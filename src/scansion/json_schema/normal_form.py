@@ -314,15 +314,6 @@ class Normaliser:
             return self.positive(self.documents.site(schema, site.pointer + suffix, site.resource, site.scope, site.depth + 1), True)
         return self.shape(self.child(site, schema, suffix))
 
-    def target(self, site: Site, keyword: str) -> Site:
-        """The site that a reference keyword of ``site`` points at."""
-        reference = site.schema[keyword]
-        if keyword == "$ref":
-            return self.documents.resolve(site, reference)
-        if keyword == "$dynamicRef":
-            return self.documents.resolve_dynamic(site, reference)
-        return self.documents.resolve_recursive(site, reference)
-
     def _positive(self, site: Site, tracking: bool) -> Shape:
         schema = site.schema
         if schema is True:
@@ -336,7 +327,7 @@ class Normaliser:
             return united
         bits = self.bits(site)
         if bits & REF and site.resource.ref_alone and "$ref" in schema:
-            return self.positive(self.target(site, "$ref"), tracking)
+            return self.positive(self.documents.target(site, "$ref"), tracking)
         if bits == TYPE:
             plain = _SCALAR_TYPES.get(schema["type"]) if isinstance(schema["type"], str) else None
             if plain is not None:
@@ -356,7 +347,7 @@ class Normaliser:
         if bits & REF:
             for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
                 if keyword in schema:
-                    shape = conjoin(self, shape, self.positive(self.target(site, keyword), tracking), site)
+                    shape = conjoin(self, shape, self.positive(self.documents.target(site, keyword), tracking), site)
         if bits & APPLY:
             shape = self._applicators(site, shape, tracking)
         return shape

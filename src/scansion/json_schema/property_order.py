@@ -58,7 +58,7 @@ def _read_site(norm: Normaliser, site: Site) -> Reading:
     schema = site.schema
     if isinstance(schema, dict):
         if "$ref" in schema and site.resource.ref_alone:
-            reading = _read_site(norm, norm.target(site, "$ref"))
+            reading = _read_site(norm, norm.documents.target(site, "$ref"))
         else:
             for keyword, value in schema.items():
                 _add(norm, site, keyword, value, reading)
@@ -81,7 +81,7 @@ def _add(norm: Normaliser, site: Site, keyword: str, value: Any, reading: Readin
             for name, part in value.items():
                 _add_part(norm, site, part, f"/{keyword}/{escape(name)}", reading)
     elif keyword in _REFERENCE:
-        reading += _read_site(norm, norm.target(site, keyword))
+        reading += _read_site(norm, norm.documents.target(site, keyword))
     elif keyword == "enum" or keyword == "const":
         for constant in value if keyword == "enum" else (value,):
             if isinstance(constant, dict):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from scansion._kernel import Language
 from scansion.grammar.nodes import Expression, Text, choice, seq
+from scansion.languages.language_automata import Ranges, joined
 
 __all__ = ["json_spellings"]
 
 _SHORT = {0x22: '"', 0x5C: "\\", 0x2F: "/", 0x08: "b", 0x0C: "f", 0x0A: "n", 0x0D: "r", 0x09: "t"}
 _HEX = "0123456789abcdef"
 _RAW = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0xD7FF), (0xE000, 0x10FFFF))  # no control characters, no quote, no backslash
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 def json_spellings(ranges: Ranges) -> Expression:
@@ -58,23 +57,12 @@ def _digits(ranges: Ranges, digits: int) -> list[Expression]:
         there = _within(ranges, ((digit * step, digit * step + step - 1),))
         rest = tuple((first - digit * step, last - digit * step) for first, last in there)
         if rest:
-            first_digits.setdefault(_joined(rest), []).append(_HEX[digit])
+            first_digits.setdefault(joined(rest), []).append(_HEX[digit])
     out: list[Expression] = []
     for rest, signs in first_digits.items():
         upper = _signs([*signs, *(sign.upper() for sign in signs)])
         out.append(upper if digits == 1 else seq([upper, choice(_digits(rest, digits - 1))]))
     return out
-
-
-def _joined(ranges: Ranges) -> Ranges:
-    """The same numbers in as few ranges as there can be: equal sets are then equal."""
-    out: list[tuple[int, int]] = []
-    for first, last in sorted(ranges):
-        if out and out[-1][1] + 1 == first:
-            out[-1] = (out[-1][0], last)
-        else:
-            out.append((first, last))
-    return tuple(out)
 
 
 def _signs(signs: list[str]) -> Expression:

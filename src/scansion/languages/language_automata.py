@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from scansion._kernel import Language
 from scansion.errors import LimitError
 from scansion.grammar.nodes import EMPTY, NOTHING, Expression, choice, repeat, seq
 
-__all__ = ["Automaton", "Edges", "Ranges", "automaton", "eliminated", "minimised"]
+__all__ = ["Automaton", "Edges", "Ranges", "automaton", "eliminated", "joined", "minimised"]
 
 _MAX_EXPRESSION = 1000  # classes in the expression an automaton is folded into
 
@@ -40,11 +40,12 @@ def automaton(language: Language, max_states: int) -> Automaton:
                 number = numbers[target] = len(states)
                 states.append(target)
             classes.setdefault(number, []).append((first, last))
-        edges.append([(_joined(ranges), number) for number, ranges in classes.items()])
+        edges.append([(joined(ranges), number) for number, ranges in classes.items()])
     return edges, [state.nullable for state in states]
 
 
-def _joined(ranges: list[tuple[int, int]]) -> Ranges:
+def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """Disjoint ranges as few as there can be: equal sets are then equal."""
     out: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if out and out[-1][1] + 1 == first:
@@ -112,7 +113,7 @@ def _signature(out: list[tuple[Ranges, int]], block: list[int]) -> frozenset[tup
     classes: dict[int, list[tuple[int, int]]] = {}
     for target, (ranges, _) in zip(targets, out, strict=True):
         classes.setdefault(target, []).extend(ranges)
-    return frozenset((target, _joined(ranges)) for target, ranges in classes.items())
+    return frozenset((target, joined(ranges)) for target, ranges in classes.items())
 
 
 def _merged(machine: Automaton, block: list[int]) -> Automaton:
@@ -128,7 +129,7 @@ def _merged(machine: Automaton, block: list[int]) -> Automaton:
         classes: dict[int, list[tuple[int, int]]] = {}
         for ranges, target in edges[state]:
             classes.setdefault(numbers[block[target]], []).extend(ranges)
-        out.append([(_joined(ranges), target) for target, ranges in classes.items()])
+        out.append([(joined(ranges), target) for target, ranges in classes.items()])
     return out, [accepting[state] for state in kept]
 
 

@@ -10,7 +10,14 @@ if TYPE_CHECKING:
     from scansion.matching import Matcher
     from scansion.server.compile_pool import Compiled, CompilePool
 
-__all__ = ["TextCheck"]
+__all__ = ["TextCheck", "taken"]
+
+
+def taken(matcher: Matcher, more: bytes) -> tuple[int, bool]:
+    """Reads on where all of ``more`` fits: how many bytes of it do, and whether what was read is a whole text then."""
+    if matcher.accept_bytes(more):
+        return len(more), matcher.is_complete
+    return matcher.bytes_accepted(more), False
 
 
 class TextCheck:
@@ -43,12 +50,10 @@ class TextCheck:
             LimitError: a heavy grammar takes more time or memory than is allowed.
         """
         text = self._text + more
-        matcher = self._matcher
-        if matcher is None:
+        if self._matcher is None:
             good, self.whole = await self._pool.checked(self._compiled, text, self._pool.allowance(self._client))
-        elif matcher.accept_bytes(more):
-            good, self.whole = len(text), matcher.is_complete
         else:
-            good, self.whole = len(self._text) + matcher.bytes_accepted(more), False
+            new, self.whole = taken(self._matcher, more)
+            good = len(self._text) + new
         self._text = text
         return good, self.whole

@@ -25,6 +25,7 @@ from scansion.server.byte_vocabulary import byte_vocabulary
 from scansion.server.errors import ApiError, keyword_of
 from scansion.server.nursery import KILL, MESSAGE, START
 from scansion.server.recipes import Recipe, build
+from scansion.server.text_check import taken
 
 if TYPE_CHECKING:
     from scansion.matching import Matcher
@@ -160,13 +161,12 @@ def _checked(digest: str, pickled: bytes | None, text: bytes) -> tuple[int, bool
     if not text.startswith(read):
         matcher.reset()
         read = b""
-    rest = text[len(read) :]
-    good = matcher.accept_bytes(rest)
-    accepted = len(text) if good else len(read) + matcher.bytes_accepted(rest)
-    _checks[digest] = matcher, text if good else read
+    new, whole = taken(matcher, text[len(read) :])
+    accepted = len(read) + new
+    _checks[digest] = matcher, text if accepted == len(text) else read
     while len(_checks) > _KEPT_CHECKS:
         _checks.popitem(last=False)
-    return accepted, good and matcher.is_complete
+    return accepted, whole
 
 
 def _written(pickled: bytes, language: str) -> tuple[str, bool]:
