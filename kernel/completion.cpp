@@ -209,8 +209,9 @@ std::uint64_t Completion::item_cost(const Item& item) {
             // A comma was read: one member at least must follow.
             std::uint64_t rest = object_rest(item.data, true), comma = lexemes_.min_bytes(p.punctuation.comma);
             std::vector<std::uint32_t> required, properties, groups;
-            if (objects.keys_needed(item.data, required) > 0) return add(rest - comma, parent);
             const ObjectSpec& spec = objects.spec(item.data);
+            const bool wanting = objects.keys_needed(item.data, required) > 0 || !engine_.conditions_.holds_now(objects[item.data].condition);
+            if (wanting) return rest == impossible ? impossible : add(rest - comma, parent);
             objects.available(item.data, properties, groups);
             std::uint64_t best = impossible;
             for (std::uint32_t i : properties) best = std::min(best, member_cost(spec, i));
@@ -295,6 +296,13 @@ std::uint64_t Completion::estimate(StateId state) {
                 best = std::min(best, add(own, estimate(engine_.after_key(t.stack, key.lang, 0))));
                 continue;
             }
+            if (key.mode == LexMode::keys && key.extra - key.value <= few_keys) {
+                for (std::uint32_t k = key.value; k < key.extra; ++k) {
+                    const std::uint32_t id = lexemes_.key_of(key, k);
+                    best = std::min(best, add(lexemes_.key_spelling(id).size() - key.depth, estimate(engine_.after_key(t.stack, id, 0))));
+                }
+                continue;
+            }
         }
         best = std::min(best, add(own, stack_cost(t.stack)));
     }
@@ -307,7 +315,7 @@ bool Completion::shortest(StateId start, std::string& out, std::size_t limit) {
     return best_first(start, out, limit) || descend(start, out, limit);
 }
 
-// Depth first, always towards what is nearest its end.
+// Depth first, always towards what is nearest its end. What is bounded is how often that leads astray: long answers are not.
 bool Completion::descend(StateId start, std::string& out, std::size_t limit) {
     struct Level {
         std::vector<std::pair<std::uint64_t, std::uint8_t>> ways;  // descending: the best is taken from the back
@@ -327,6 +335,7 @@ bool Completion::descend(StateId start, std::string& out, std::size_t limit) {
         std::stable_sort(level.ways.begin(), level.ways.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
         path.push_back(std::move(level));
     };
+    limit = std::min<std::uint64_t>(limit, add(estimate(start), estimate(start), search_limit / 20));
     open(start);
     while (!path.empty()) {
         if (engine_.accepting(path.back().state)) {
@@ -343,7 +352,7 @@ bool Completion::descend(StateId start, std::string& out, std::size_t limit) {
         const StateId to = engine_.step(path.back().state, byte);
         if (!seen.insert(to).second) continue;
         tracked |= engine_.tracked(to);
-        if (seen.size() > (tracked ? search_limit / 20 : search_limit)) return false;
+        if (seen.size() - path.size() > (tracked ? search_limit / 20 : search_limit)) return false;
         bytes.push_back(static_cast<char>(byte));
         open(to);
     }

@@ -13,6 +13,7 @@ class Completion {
     static constexpr std::uint64_t impossible = ~std::uint64_t{0};
     static constexpr std::size_t exact_limit = 20000;    // states opened to prove a completion the shortest
     static constexpr std::size_t search_limit = 200000;  // and to find one at all
+    static constexpr std::uint32_t few_keys = 64;        // keys one of which is being read: each is reckoned with as itself
 
     explicit Completion(Engine& engine) : engine_(engine) {}
     // Bytes of the shortest completion; a lower bound where conditions or repeated additional keys interact.

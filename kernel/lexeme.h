@@ -101,6 +101,7 @@ class Lexemes {
     std::uint32_t intern_key(const std::string& decoded_utf8);   // its canonical spelling is json.dumps(key, ensure_ascii=False)
     const std::string& key_text(std::uint32_t key) const { return keys_[key].decoded; }
     const std::string& key_spelling(std::uint32_t key) const { return keys_[key].spelled; }
+    std::uint32_t key_of(const LexKey& set, std::uint32_t index) const { return key_arrays_[set.lang][index]; }  // of a state in LexMode::keys
 
     const LexState& operator[](LexId id) const { return states_[id]; }
     const LexRow& row(LexId id) {
