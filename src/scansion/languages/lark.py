@@ -6,7 +6,7 @@ terminals counts: a terminal may stop earlier than the longest match, so ``/[a-z
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from scansion._kernel import Language
 from scansion.errors import UnsupportedError
@@ -169,12 +169,14 @@ class _Compiler:
                 hint="bound the characters instead, as in /(.|\\n){0,200}/, or the whole answer with its token budget",
                 kind=UnsupportedError,
             )
-        stop = attributes.get("suffix", attributes.get("stop"))
-        if "lazy" not in attributes and (stop is None or stop == String("", False, getattr(stop, "offset", 0))):
+        stop = definition.stop
+        if "lazy" not in attributes and stop is None:
             return self.expression(definition.body, value if definition.parametric else None)
         language = self.terminals.language(definition.body)
-        if stop is not None and not isinstance(stop, float):
+        if stop is not None:
             language = Language.concat([language, self.terminals.language(stop)])
+        if language.nullable:  # it is over before it begins
+            return EMPTY
         return Terminal(shortest_matches(language), definition.name, lazy=True)
 
     def expression(self, tree: Tree, own: int | None) -> Expression:
@@ -182,7 +184,7 @@ class _Compiler:
         if isinstance(tree, Name):
             return self.name(tree, own)
         if isinstance(tree, Sequence):
-            return seq([self.expression(part, own) for part in tree.parts])
+            return seq([self.expression(part, own) for part in self.without_repeated_stops(tree)])
         if isinstance(tree, Alternatives):
             return self.alternatives(tree, own)
         if isinstance(tree, Repeated):
@@ -202,6 +204,24 @@ class _Compiler:
         if isinstance(tree, String) and not tree.text:
             return EMPTY
         return Terminal(self.terminals.language(tree))
+
+    def without_repeated_stops(self, tree: Sequence) -> list[Tree]:
+        """The parts of a sequence, without each text that only writes the ``stop`` of the rule before it a second time.
+
+        llguidance hides the stop from the model and has it written by what follows: ``with_stop "<end>"`` matches it once.
+        """
+        parts: list[Tree] = []
+        stop: str | None = None
+        for part in _flat(tree):
+            if stop is not None:
+                text = self.terminals.fixed_text(part)
+                if text is not None and text.startswith(stop):
+                    part = String(text[len(stop) :], False, part.offset)
+            parts.append(part)
+            definition = self.definitions.get(part.name) if isinstance(part, Name) else None
+            written = definition.attributes.get("stop") if definition is not None else None
+            stop = self.terminals.fixed_text(written) if written is not None and not isinstance(written, float) else None
+        return parts
 
     def alternatives(self, tree: Alternatives, own: int | None) -> Expression:
         if all(isinstance(part, String) and part.text and not part.ignore_case and condition is None for part, condition in tree.parts):
@@ -284,3 +304,11 @@ class _Compiler:
         self.bodies.update(bodies)
         self.embedded[tree.name] = known
         return known
+
+
+def _flat(tree: Sequence) -> Iterator[Tree]:
+    for part in tree.parts:
+        if isinstance(part, Sequence):
+            yield from _flat(part)
+        else:
+            yield part

@@ -178,20 +178,35 @@ class _Reader:
                 raise self.unexpected("lazy, stop, suffix, max_tokens, temperature, capture or stop_capture")
             if name.isupper() or out.name.isupper():
                 raise self.source.error(offset, "terminals take no attributes", construct=name, hint="put them on a rule of that terminal")
+            if name in out.attributes:
+                raise self.source.error(offset, f"{name} is given twice", construct=name)
             self.advance()
-            value: Tree | float | None = None
-            if name not in ("lazy", "capture") or self.at("="):
-                self.expect("=", f"after {name}")
-                if name in ("max_tokens", "temperature"):
-                    if self.kind != "number":
-                        raise self.unexpected("a number")
-                    value = float(self.number()) if "." not in self.text else float(self.text)
-                    self.advance()
-                else:
-                    value = self.value()
-            out.attributes[name] = value
+            out.attributes[name] = self.attribute(name)
             if not self.take(",") and not self.at("]"):
                 raise self.unexpected("',' or ']'")
+        if "stop" in out.attributes and "suffix" in out.attributes:
+            raise self.source.error(
+                out.offset, f"the rule {out.name} has a stop and a suffix", construct="stop", hint="give it one of them"
+            )
+        if "stop_capture" in out.attributes and not {"stop", "suffix"} & out.attributes.keys():
+            raise self.source.error(
+                out.offset, "stop_capture names the text of a stop or suffix, and the rule has neither", construct="stop_capture"
+            )
+
+    def attribute(self, name: str) -> Tree | float | None:
+        """What stands after the name of an attribute."""
+        if name == "lazy" or (name == "capture" and not self.at("=")):
+            return None
+        self.expect("=", f"after {name}")
+        if name in ("max_tokens", "temperature"):
+            if self.kind != "number":
+                raise self.unexpected("a number")
+            value = float(self.number()) if "." not in self.text else float(self.text)
+            self.advance()
+            return value
+        if name in ("capture", "stop_capture") and self.kind != "string":
+            raise self.unexpected("a name in double quotes")
+        return self.value()
 
     def statement(self, out: LarkFile) -> None:
         directive, offset = self.text, self.start

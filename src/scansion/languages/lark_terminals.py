@@ -139,6 +139,13 @@ class Terminals:
             )
         raise self.source.error(tree.offset, "this cannot stand inside a terminal", construct="terminal", hint="put it in a rule")
 
+    def fixed_text(self, tree: Tree) -> str | None:
+        """The one text of a string, or of a terminal that is no more than a string; None of anything else."""
+        if isinstance(tree, Name) and tree.parameter is None and tree.name.isupper():
+            definition = self.definitions.get(tree.name)
+            tree = definition.body if definition is not None else tree
+        return tree.text if isinstance(tree, String) and not tree.ignore_case else None
+
     def size(self, tree: Tree) -> int:
         """About how much there is to a tree, terminals it names written out."""
         if isinstance(tree, Name):

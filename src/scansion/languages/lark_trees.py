@@ -139,6 +139,14 @@ class Definition:
     parametric: bool = False
     attributes: dict[str, Tree | float | None] = field(default_factory=dict)
 
+    @property
+    def stop(self) -> Tree | None:
+        """What ends the rule, in ``stop`` or ``suffix``; ``stop=""`` is the end of the answer, which ends any rule."""
+        value = self.attributes.get("suffix", self.attributes.get("stop"))
+        if value is None or isinstance(value, float) or (isinstance(value, String) and not value.text):
+            return None
+        return value
+
 
 @dataclass(frozen=True, slots=True)
 class Import:
