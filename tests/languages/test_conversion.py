@@ -11,6 +11,7 @@ import pytest
 from tests.languages.texts import BYTES, check_texts
 
 from scansion import Constraint, Grammar, LimitError, UnsupportedError
+from scansion.languages.comparison import differing_text
 
 OBJECT = {"type": "object", "additionalProperties": False}
 SCHEMAS: dict[str, Any] = {
@@ -184,6 +185,39 @@ def test_repeated_keys_may_be_waived() -> None:
 def test_token_terminals_are_written() -> None:
     grammar = Grammar.from_gbnf('root ::= <think> !</think>* </think> "x" <[7]>')
     assert grammar.to_gbnf() == 'root ::= <think> !</think>* </think> "x" <[7]>\n'
+
+
+TOKENS = 'root ::= <think> [^<]* !</think>{2} (<[7]> | <[250]> "x")*'
+
+
+def test_grammars_with_token_terminals_are_compared() -> None:
+    grammar = Grammar.from_gbnf(TOKENS)
+    assert differing_text(grammar, Grammar.from_gbnf(grammar.to_gbnf())) is None
+    grammar = Grammar.from_lark("start: <[^7,100-250]> /[a-c]+/ <think> <[*]>? <[7,9]>*")
+    assert differing_text(grammar, Grammar.from_lark(grammar.to_lark())) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        (("<think>", "<thinks>"), "<think"),
+        (("<[7]>", "<[8]>"), "<["),
+        (("250", "249"), "<[2"),
+        (("{2}", "{2,3}"), ""),
+        (("!</think>", "!<think>"), "think>"),
+        (("[^<]", "[^<a]"), "a"),
+    ],
+)
+def test_comparison_shows_where_grammars_differ(change: tuple[str, str], shown: str) -> None:
+    different = differing_text(Grammar.from_gbnf(TOKENS), Grammar.from_gbnf(TOKENS.replace(*change)))
+    assert different is not None and shown in different
+
+
+def test_a_result_may_have_more_texts_where_that_was_waived() -> None:
+    fewer, more = Grammar.from_gbnf('root ::= "a" [b-d]'), Grammar.from_gbnf('root ::= "a" [b-z]? | "e"')
+    assert differing_text(fewer, more, more=True) is None
+    assert differing_text(more, fewer, more=True) is not None
+    assert differing_text(fewer, more) is not None
 
 
 def test_a_grammar_of_llama_cpps_bytes_is_not_written() -> None:
