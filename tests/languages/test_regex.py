@@ -1,7 +1,12 @@
 """Regular expressions: constructs one by one. ECMA-262 verdicts were checked with a JavaScript engine."""
 
-import pytest
+import time
+from functools import partial
 
+import pytest
+from tests.languages.texts import is_text
+
+from scansion import Grammar
 from scansion._kernel import Language
 from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.languages.regex import parse_ecma, parse_ecma_tree, parse_python
@@ -92,6 +97,65 @@ def test_ecma_patterns_search_as_with_the_u_flag(pattern: str, accepted: list[st
 )
 def test_python_patterns_match_the_whole_text(pattern: str, accepted: list[str], refused: list[str]) -> None:
     verdicts(parse_python(pattern), accepted, refused)
+
+
+MEANINGS = {"ecma": partial(parse_ecma, search=False), "python": parse_python, "rust": partial(parse_python, rust=True)}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matched"),
+    [
+        (r"\d", "7", "ecma python rust"),
+        (r"\d", "\u0667", "python rust"),
+        (r"\d", "²", ""),
+        (r"\w", "_", "ecma python rust"),
+        (r"\w", "é", "python rust"),
+        (r"\w", "²", "python"),
+        (r"\w", "\u0301", "rust"),
+        (r"\w", "\u203f", "rust"),
+        (r"\w", "\u200d", "rust"),
+        (r"\w+", "हिन्दी", "rust"),
+        (r"\s", "\v", "ecma python rust"),
+        (r"\s", "\u3000", "ecma python rust"),
+        (r"\s", "\ufeff", "ecma"),
+        (r"\s", "\x1c", "python"),
+        (r"\s", "\x85", "python rust"),
+        (r"\W", "\u0301", "ecma python"),
+        (r".\b.", "a\u0301", "ecma python"),
+        (r".\B.", "aé", "python rust"),
+        (r"[^\W_]", "\u0301", "rust"),
+        (r".", "\r", "python rust"),
+        (r".", "\u2028", "python rust"),
+        (r"(?i:k)", "\u212a", "ecma python rust"),
+    ],
+)
+def test_classes_mean_what_each_front_end_says(pattern: str, text: str, matched: str) -> None:
+    assert " ".join(name for name, parse in MEANINGS.items() if parse(pattern).matches(text)) == matched
+
+
+def test_lark_reads_classes_as_rust_and_regexes_as_python() -> None:
+    assert is_text(Grammar.from_lark(r"start: /\w+/"), "हिन्दी") and not is_text(Grammar.from_regex(r"\w+"), "हिन्दी")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "offset"), [("x[a[bc]]", 3), ("[^[:alpha:][b]]", 11), ("[]a[b]]", 3), ("(?x)[ab c]", 7), (r"\b{start}a", 0), ("[a&&b]", 2)]
+)
+def test_classes_that_rust_reads_otherwise_are_refused(pattern: str, offset: int) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        parse_python(pattern, rust=True)
+    assert caught.value.offset == offset
+
+
+def test_an_open_bracket_in_a_class_that_only_python_can_read_is_a_character() -> None:
+    for pattern in (r"[^[\]]+", "[[]", "[][]", r"[\[a]", r"x[[\]]"):
+        assert parse_python(pattern, rust=True).equivalent(parse_python(pattern))
+
+
+def test_unclosed_classes_are_found_in_linear_time() -> None:
+    start = time.monotonic()
+    with pytest.raises(GrammarError):
+        parse_python("[[]" * 200_000, rust=True)
+    assert time.monotonic() - start < 10
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ class Terminals:
                         tree.offset, f"the regex flag {flag!r} is not supported", construct="flag", kind=UnsupportedError
                     )
             try:
-                language = parse_python(tree.pattern, flags=tree.flags.replace("u", ""))
+                language = parse_python(tree.pattern, flags=tree.flags.replace("u", ""), rust=True)
             except GrammarError as error:
                 raise self.source.error(
                     tree.offset + 1 + (error.offset or 0), error.message, construct=error.construct, hint=error.hint, kind=type(error)

@@ -33,14 +33,15 @@ def parse_ecma(pattern: str, *, search: bool = True) -> Language:
 
 
 @functools.lru_cache(maxsize=8192)
-def parse_python(pattern: str, *, flags: str = "", search: bool = False) -> Language:
+def parse_python(pattern: str, *, flags: str = "", search: bool = False, rust: bool = False) -> Language:
     """The texts a pattern in Python's or Rust's spelling matches, as a whole unless ``search``.
 
     Args:
         pattern: may begin with inline flags, ``(?i)``.
         flags: letters out of ``imsxau`` as if so written.
         search: True asks for a match anywhere inside.
+        rust: ``\\w``, ``\\s`` and ``\\b`` as Rust means them, not Python.
 
     Raises: as `parse_ecma`.
     """
-    return language_of(parse_python_tree(pattern, flags), search=search)
+    return language_of(parse_python_tree(pattern, flags, rust=rust), search=search)

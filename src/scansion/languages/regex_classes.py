@@ -1,17 +1,21 @@
 """The named classes of the two regex dialects (``\\d \\w \\s .``, line terminators, POSIX names) and control escapes.
 
 ECMA-262: ``\\d`` and ``\\w`` are ASCII, ``\\s`` is WhiteSpace and LineTerminator (sections 12.2 and 12.3). Python: Unicode
-decimal digits, letters and numbers and ``_``, ``str.isspace``; ASCII only under the flag ``a``.
+decimal digits, letters and numbers and ``_``, ``str.isspace``. Rust: UTS #18, annex C. The last two are ASCII only under the flag ``a``.
 """
 
 from __future__ import annotations
 
 import functools
+from typing import Literal
 
 from scansion.languages import unicode_classes
 from scansion.languages.regex_syntax import Ranges
 
-__all__ = ["CONTROL_ESCAPES", "dot", "escape", "line_terminators", "posix", "word"]
+__all__ = ["CONTROL_ESCAPES", "Meaning", "dot", "escape", "line_terminators", "posix", "word"]
+
+Meaning = Literal["ecma", "python", "rust", "ascii"]
+"""Whose ``\\d \\w \\s`` are meant."""
 
 CONTROL_ESCAPES = {"f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
@@ -57,23 +61,27 @@ def dot(ecma: bool, dot_all: bool) -> Ranges:
     return unicode_classes.ANY if dot_all else _ECMA_DOT if ecma else _PYTHON_DOT
 
 
-def word(ecma: bool, ascii_only: bool) -> Ranges:
+def word(meaning: Meaning) -> Ranges:
     """Word characters, as ``\\w`` and ``\\b`` mean them."""
-    return escape("w", ecma, ascii_only)
+    return escape("w", meaning)
 
 
 @functools.cache
-def escape(letter: str, ecma: bool, ascii_only: bool) -> Ranges:
+def escape(letter: str, meaning: Meaning) -> Ranges:
     """The set of ``\\d``, ``\\w`` or ``\\s``; a capital letter takes the rest."""
     if letter.isupper():
-        return unicode_classes.complement(escape(letter.lower(), ecma, ascii_only))
+        return unicode_classes.complement(escape(letter.lower(), meaning))
     if letter == "d":
-        return _DIGIT if ecma or ascii_only else _property("Nd")
+        return _DIGIT if meaning in ("ecma", "ascii") else _property("Nd")
     if letter == "w":
-        return _WORD if ecma or ascii_only else unicode_classes.union(_property("L"), _property("N"), ((0x5F, 0x5F),))
-    if ecma:
+        if meaning == "rust":
+            return unicode_classes.union(*map(_property, ("Alphabetic", "M", "Nd", "Pc", "Join_Control")))
+        return unicode_classes.union(_property("L"), _property("N"), ((0x5F, 0x5F),)) if meaning == "python" else _WORD
+    if meaning == "ecma":
         return _ECMA_SPACE
-    return _ASCII_SPACE if ascii_only else unicode_classes.union(_property("White_Space"), ((0x1C, 0x1F),))
+    if meaning == "python":
+        return unicode_classes.union(_property("White_Space"), ((0x1C, 0x1F),))
+    return _property("White_Space") if meaning == "rust" else _ASCII_SPACE
 
 
 def posix(name: str) -> Ranges | None:

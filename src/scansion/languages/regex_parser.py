@@ -56,12 +56,14 @@ def parse_ecma_tree(pattern: str) -> Regex:
     return _Parser(pattern, ecma=True, flags=Flags()).parse()
 
 
-def parse_python_tree(pattern: str, flags: str = "") -> Regex:
+def parse_python_tree(pattern: str, flags: str = "", *, rust: bool = False) -> Regex:
     """The tree of a pattern in Python's or Rust's spelling; ``flags`` are letters out of ``imsxau``.
+
+    ``rust`` says whose ``\\w`` and ``\\s`` are meant.
 
     Raises: as `parse_ecma_tree`; an atomic group or possessive quantifier that would change the language is unsupported.
     """
-    start = Flags()
+    start = Flags(rust=rust)
     for letter in flags:
         if letter not in "imsxau":
             raise GrammarError(f"unknown regex flag {letter!r}", construct="flags", hint="flags are i, m, s, x, a and u")

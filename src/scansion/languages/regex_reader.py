@@ -16,6 +16,8 @@ MAX_PATTERN_LENGTH = 1 << 20
 
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 _OCTAL = re.compile(r"0[0-7]{0,2}|[0-3][0-7]{2}")
+_WORD_EDGE = re.compile(r"\\b\{(?:start|end)(?:-half)?\}")
+_IN_BRACKET = re.compile(r"\\.|\[:\^?[a-z]+:\]|[\[\]\s]", re.DOTALL)  # what a class is counted by; escapes and POSIX names are stepped over
 _BRACKET = re.compile(r"\[\^?(?:[^\]\\]|\\.){1,60}\]")  # most classes; where one really ends only reading it tells
 _KEPT_BRACKETS = 512
 
@@ -26,6 +28,7 @@ class Flags(NamedTuple):
     dot_all: bool = False
     verbose: bool = False
     ascii: bool = False
+    rust: bool = False  # no flag of a pattern: whose classes are meant where ``ascii`` is not set
 
 
 _brackets: dict[tuple[str, bool, Flags], Regex] = {}
@@ -45,6 +48,7 @@ class PatternReader:
         self.pos = 0
         self.ecma = ecma
         self.flags = flags
+        self.looked_at = 0  # items looked at to tell classes in classes
 
     # Errors
 
@@ -82,7 +86,10 @@ class PatternReader:
         char = text[start + 1]
         if char in "bB":
             self.pos += 2
-            word = regex_classes.word(self.ecma, self.flags.ascii)
+            if not self.ecma and char == "b" and (half := _WORD_EDGE.match(text, start)) is not None:
+                what = half.group()
+                self.unsupported(f"{what} means different things to Python and Rust", start, what, "write \\b and a look-around")
+            word = regex_classes.word(self._meaning())
             if self.flags.ignore_case:
                 word = unicode_classes.case_closure(word)
             return Assertion("boundary" if char == "b" else "no_boundary", word, start)
@@ -96,6 +103,9 @@ class PatternReader:
             self.unsupported("a back-reference is not regular", start, f"\\{char}", "repeat the group's expression instead")
         return self.character(self._character_escape(in_class=False))
 
+    def _meaning(self) -> regex_classes.Meaning:
+        return "ecma" if self.ecma else "ascii" if self.flags.ascii else "rust" if self.flags.rust else "python"
+
     def _octal_at(self, start: int) -> bool:
         """Python reads three octal digits as a character (``\\101``)."""
         return not self.ecma and _OCTAL.match(self.text, start) is not None
@@ -106,7 +116,7 @@ class PatternReader:
         char = text[start + 1 : start + 2]
         if char and char in "dDwWsS":
             self.pos += 2
-            return regex_classes.escape(char, self.ecma, self.flags.ascii)
+            return regex_classes.escape(char, self._meaning())
         if char not in ("p", "P"):
             return None
         if text.startswith("{", start + 2):
@@ -217,6 +227,8 @@ class PatternReader:
 
     def bracket(self) -> Regex:
         """A class in brackets. Patterns of one schema repeat a few of them, so those read without error are remembered."""
+        if self.flags.rust:
+            self._refuse_what_rust_reads_otherwise(self.pos)
         written = _BRACKET.match(self.text, self.pos)
         if written is None:
             return self._bracket()
@@ -249,6 +261,24 @@ class PatternReader:
             first = False
             self._bracket_item(ranges)
         return self.char_class(unicode_classes.union(ranges), negated)
+
+    def _refuse_what_rust_reads_otherwise(self, start: int) -> None:
+        """Unsupported: a class inside the class at ``start``, where the brackets match; white space in it that Rust skips."""
+        depth = inner = 0
+        for item in _IN_BRACKET.finditer(self.text, start):
+            sign = item.group()
+            if sign == "[":
+                depth += 1
+                inner = inner or (item.start() if depth == 2 else 0)
+            elif sign == "]" and item.start() not in (start + 1, inner + 1) and self.text[item.start() - 2 : item.start()] != "[^":
+                depth -= 1
+            elif self.flags.verbose and not inner and sign.isspace():
+                self.unsupported("white space in a class under the flag x is skipped by Rust alone", item.start(), "flag x", "escape it")
+            self.looked_at += 1
+            if depth == 0 or self.looked_at > 4 * len(self.text):  # [[][[][[]: each looks for its end up to the end of the pattern
+                break
+        if inner and (depth == 0 or self.looked_at > 4 * len(self.text)):
+            self.unsupported("[ in a class means different things to Python and Rust", inner, "[", "write \\[ for the character")
 
     def _bracket_item(self, ranges: list[tuple[int, int]]) -> None:
         text, start = self.text, self.pos
