@@ -19,11 +19,13 @@ httpx = pytest.importorskip("httpx")
 class RunningServer:
     """An application under uvicorn in a thread of this process."""
 
-    def __init__(self, application, port: int = 0) -> None:
+    def __init__(self, application, port: int = 0, http="auto") -> None:
         import uvicorn
 
         self.application = application
-        config = uvicorn.Config(application, host="127.0.0.1", port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+        config = uvicorn.Config(
+            application, host="127.0.0.1", port=port, http=http, log_config=None, access_log=False, timeout_graceful_shutdown=2
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 

@@ -5,6 +5,7 @@ status  type                    when
 401     authentication_error    no API key, or an unknown one
 404     not_found_error         unknown path or model
 405     invalid_request_error   wrong method
+408     invalid_request_error   the body did not come to its end
 413     invalid_request_error   body or grammar too large
 422     unprocessable_error     a constraint that is right but cannot be enforced exactly, or exceeds a limit
 429     rate_limit_error        the queue is full (with Retry-After)
@@ -43,6 +44,7 @@ STATUS_TYPES = {
     403: "permission_error",
     404: "not_found_error",
     405: "invalid_request_error",
+    408: "invalid_request_error",
     413: "invalid_request_error",
     422: "unprocessable_error",
     429: "rate_limit_error",

@@ -24,8 +24,12 @@ from scansion.server.request_log import RequestRecord
 
 if TYPE_CHECKING:
     from scansion.server.service import Service
+    from scansion.server.settings import ServerSettings
 
-__all__ = ["Call", "Endpoint", "EventStream", "Handler", "Reader", "json_bytes", "send_json"]
+__all__ = ["ABORT", "Call", "ClientGone", "Endpoint", "EventStream", "Handler", "Reader", "json_bytes", "send_json"]
+
+ABORT = "scansion.abort"
+"""The ASGI extension (``scope["extensions"]``) that drops a connection: ``http_protocol`` provides it."""
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 
@@ -93,10 +97,19 @@ class Endpoint:
         route = scope.get("route")
         path = str(getattr(route, "path", scope["path"]))
         record = RequestRecord(request_id, scope["method"], path, service.client_of(scope, headers))
-        reply = _Reply(send, request_id)
+        reply = _Reply(send, request_id, service.settings.client_silence)
         service.metrics.in_progress.inc()
         try:
             await self._answer(scope, receive, headers, record, reply)
+        except ClientGone as gone:
+            service.metrics.disconnects.inc()
+            record.add(disconnected=True)
+            reply.status = 499
+            if gone.stalled:
+                await _abort(scope, receive)
+        except asyncio.CancelledError:  # the server has ended, and this client did not even take its last words
+            record.add(error="shutting_down")
+            reply.status = reply.status if reply.begun else 503
         finally:
             service.metrics.in_progress.dec()
             service.metrics.requests.labels(path, str(reply.status)).inc()
@@ -111,14 +124,18 @@ class Endpoint:
         work = asyncio.create_task(self._work(scope, receive, headers, record, reply, body_taken))
         watch = asyncio.create_task(_disconnected(receive, body_taken))
         try:
-            async with asyncio.timeout(service.settings.deadline):
-                await asyncio.wait((work, watch), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                service.metrics.disconnects.inc()
-                record.add(disconnected=True)
-                reply.status = 499
-                return
-            await work
+            with service.answering() as cut_off:
+                async with asyncio.timeout(service.settings.deadline):
+                    await asyncio.wait((work, watch, cut_off), return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                await work
+            elif watch.done():
+                raise ClientGone
+            else:
+                await _cancelled(work)
+                raise ApiError(503, "the server shut down before the answer was finished", code="shutting_down", retry_after=5)
+        except ClientGone:
+            raise
         except TimeoutError:
             await _cancelled(work)
             await self._tell(
@@ -142,7 +159,7 @@ class Endpoint:
         client = record.fields["client"]
         request: Any = None
         if self._reader is not None:
-            raw = await _read_body(receive, headers, service.settings.body_limit)
+            raw = await _read_body(receive, headers, service.settings)
             body_taken.set()
             request = await service.read(self._reader, raw, client)
         body_taken.set()
@@ -172,12 +189,23 @@ class Endpoint:
                 await reply.end()
                 return
             headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
+            if error.status == 408:
+                headers["connection"] = "close"  # what is left of the body would be taken for a request
             await reply.json(error.status, error.ollama() if self._ollama else error.openai(), headers)
 
 
+class ClientGone(Exception):
+    """Nobody is there to be answered. ``stalled``: the connection stands, but nothing is read from it."""
+
+    def __init__(self, *, stalled: bool = False) -> None:
+        super().__init__("the client has gone")
+        self.stalled = stalled
+
+
 class _Reply:
-    def __init__(self, send: Send, request_id: str) -> None:
-        self._send = send
+    def __init__(self, send: Send, request_id: str, patience: float) -> None:
+        self._sink = send
+        self._patience = patience
         self._request_id = request_id
         self.started = asyncio.get_running_loop().time()
         self.first_at = 0.0
@@ -222,6 +250,14 @@ class _Reply:
             self.ended = True
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    async def _send(self, message: Message) -> None:
+        """Send, and give up where the client takes nothing: an answer that waits for its reader holds a place."""
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._sink(message)
+        except TimeoutError:
+            raise ClientGone(stalled=True) from None
+
 
 async def send_json(send: Send, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
     """A whole JSON answer outside of an endpoint (a refused key, an unknown path)."""
@@ -236,7 +272,17 @@ async def send_json(send: Send, status: int, value: Any, headers: Mapping[str, s
     await send({"type": "http.response.body", "body": data, "more_body": False})
 
 
-async def _read_body(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:
+async def _abort(scope: Scope, receive: Receive) -> None:
+    """Drop the connection with what it still holds, where the server lets us: closing it would wait for the client to read."""
+    abort = (scope.get("extensions") or {}).get(ABORT)
+    if abort is not None:
+        abort()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+async def _read_body(receive: Receive, headers: Mapping[str, str], settings: ServerSettings) -> bytes:
+    limit = settings.body_limit
     too_large = ApiError(
         413, f"the body is larger than {limit:,} bytes", code="body_too_large", details={"limit": "body_bytes", "allowed": limit}
     )
@@ -249,9 +295,15 @@ async def _read_body(receive: Receive, headers: Mapping[str, str], limit: int) -
     pieces: list[bytes] = []
     size = 0
     while True:
-        message = await receive()
+        try:
+            async with asyncio.timeout(settings.client_silence):
+                message = await receive()
+        except TimeoutError:
+            raise ApiError(
+                408, f"nothing of the body came for {settings.client_silence:g} s: {size:,} bytes of it are here", code="body_timeout"
+            ) from None
         if message["type"] == "http.disconnect":
-            raise asyncio.CancelledError
+            raise ClientGone
         piece = message.get("body", b"")
         size += len(piece)
         if size > limit:

@@ -42,7 +42,9 @@ def read_object(body: bytes) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_float=_number, parse_int=_integer, parse_constant=_no_constant, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
-        raise _bad(f"the body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}", "invalid_json") from None
+        raise _bad(
+            f"the body is not JSON: {error.msg.removesuffix(' at')} at line {error.lineno}, column {error.colno}", "invalid_json"
+        ) from None
     except RecursionError:
         raise _too_deep() from None
     if not isinstance(value, dict):

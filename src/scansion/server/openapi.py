@@ -13,7 +13,7 @@ from scansion.server.parameters import Table
 
 __all__ = ["openapi_description"]
 
-_GENERATION_STATUSES = (400, 401, 404, 413, 422, 429, 500, 502, 503, 504)
+_GENERATION_STATUSES = (400, 401, 404, 408, 413, 422, 429, 500, 502, 503, 504)
 
 
 @cache

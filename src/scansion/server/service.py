@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ class Service:
         self.pool = CompilePool(self.nursery, workers=settings.compile_workers, seconds=settings.compile_seconds)
         self.reader = WorkerPool(self.nursery, workers=1, seconds=_READ_SECONDS, what="the request", verb="read")
         self.draining = False
+        self._answering: set[asyncio.Future[None]] = set()
         self._keys = [hashlib.sha256(key.encode()).digest() for key in settings.api_keys]
         self.metrics.watch("scansion_queue_waiting", "Jobs waiting for a place.", lambda: self.queue.waiting)
         self.metrics.watch("scansion_places_held", "Jobs being written.", lambda: self.queue.held)
@@ -66,6 +68,22 @@ class Service:
         await self.backend.close()
         await asyncio.gather(self.pool.close(), self.reader.close())
         await self.nursery.close()
+
+    @contextlib.contextmanager
+    def answering(self) -> Iterator[asyncio.Future[None]]:
+        """While a request is answered: gives what is done when there is no more time for it (``cut_off``)."""
+        over = asyncio.get_running_loop().create_future()
+        self._answering.add(over)
+        try:
+            yield over
+        finally:
+            self._answering.discard(over)
+
+    def cut_off(self) -> None:
+        """End all requests in progress: each is told so in the shape of its API."""
+        for over in self._answering:
+            if not over.done():
+                over.set_result(None)
 
     # -- who asks ----------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,9 @@ from scansion.errors import RequestError
 __all__ = ["ServerSettings", "is_loopback"]
 
 _MIB = 1 << 20
+_GREATEST = 1 << 30
+"""Of any setting: seconds beyond this are no time a clock can wait for."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]+\Z")
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class ServerSettings:
         cors_origins: origins browsers may call from; empty: none.
         queue_limit: jobs that may wait for a place.
         deadline: seconds a request may take in all.
+        client_silence: seconds a client may leave a request unfinished without sending, or an answer without reading.
         keep_alive: seconds of silence after which a stream of server-sent events gets a comment.
         body_limit: bytes of a request body.
         default_max_tokens: tokens of an answer where the request names no number.
@@ -36,6 +41,7 @@ class ServerSettings:
     cors_origins: Sequence[str] = ()
     queue_limit: int = 256
     deadline: float = 600.0
+    client_silence: float = 30.0
     keep_alive: float = 15.0
     body_limit: int = 8 * _MIB
     default_max_tokens: int = 1024
@@ -50,6 +56,7 @@ class ServerSettings:
         for name in (
             "queue_limit",
             "deadline",
+            "client_silence",
             "keep_alive",
             "body_limit",
             "default_max_tokens",
@@ -57,12 +64,15 @@ class ServerSettings:
             "compile_seconds",
             "drain_seconds",
         ):
-            if not getattr(self, name) > 0:
-                raise RequestError(f"{name} must be greater than 0, not {getattr(self, name)!r}")
+            if not 0 < getattr(self, name) <= _GREATEST:
+                raise RequestError(f"{name} must be greater than 0 and at most {_GREATEST:,}, not {getattr(self, name)!r}")
         if self.compile_memory < 256:
             raise RequestError(f"compile_memory must be at least 256 MiB, not {self.compile_memory}")
         if any(not key for key in self.api_keys):
             raise RequestError("an API key is empty")
+        for origin in self.cors_origins:
+            if origin != "*" and not _ORIGIN.match(origin):
+                raise RequestError(f"{origin!r} is no origin: give SCHEME://HOST or SCHEME://HOST:PORT, without a path")
 
 
 def is_loopback(host: str) -> bool:
