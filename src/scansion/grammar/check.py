@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scansion.errors import GrammarError
 from scansion.grammar.graph import reachable
-from scansion.grammar.nodes import Rules, calls
+from scansion.grammar.nodes import Rules
 
 __all__ = ["check", "without_unused"]
 
@@ -18,8 +18,8 @@ def check(rules: Rules) -> Rules:
     bodies = rules.rules
     if rules.start not in bodies:
         raise GrammarError(f"the grammar has no rule {rules.start!r}, where it starts", construct=rules.start)
-    for name, body in bodies.items():
-        for called in calls(body):
+    for name, called_rules in rules.survey.calls.items():
+        for called in called_rules:
             if called not in bodies:
                 line, column = rules.positions.get(name, (None, None))
                 raise GrammarError(f"the rule {name!r} calls {called!r}, which is not defined", construct=called, line=line, column=column)
@@ -27,6 +27,5 @@ def check(rules: Rules) -> Rules:
 
 
 def without_unused(rules: Rules) -> Rules:
-    """Only the rules the start leads to."""
-    used = reachable(rules.start, rules.rules)
-    return rules.replaced({name: rules.rules[name] for name in used})
+    """Only the rules the start leads to, in the order they are met from there."""
+    return rules.only(reachable(rules.start, rules.survey.calls))

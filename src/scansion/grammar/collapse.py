@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import is_
 
 from scansion._kernel import Language
 from scansion.errors import LimitError
 from scansion.grammar.check import without_unused
 from scansion.grammar.graph import strong_components
-from scansion.grammar.nodes import EMPTY, Call, Choice, Expression, Repeat, Rules, Seq, Text, calls, choice, repeat, seq
+from scansion.grammar.nodes import EMPTY, Call, Choice, Expression, Repeat, Rules, Seq, Text, choice, repeat, seq
 
 __all__ = ["collapse"]
 
@@ -44,35 +45,37 @@ class _Folded:
 
 def collapse(rules: Rules) -> Rules:
     """The grammar with its regular parts folded, and without the rules that are no longer called."""
-    graph = {name: list(calls(body)) for name, body in rules.rules.items()}
+    graph = rules.survey.calls
     folder = _Folder()
     bodies: dict[str, Expression] = {}
     for component in strong_components(graph):
         for name in component:
             body = folder.fold(rules.rules[name])
-            if len(component) == 1 and name in graph[name]:
-                body = folder.solve(name, body)
+            if len(component) == 1:
+                if name in graph[name]:
+                    body = folder.solve(name, body)
+                if type(body) is Text:
+                    folder.regular[name] = body
             bodies[name] = body
-            if len(component) == 1 and isinstance(body, Text):
-                folder.regular[name] = folder.cost(body)
     return without_unused(rules.replaced(bodies))
 
 
 class _Folder:
     def __init__(self) -> None:
-        self.regular: dict[str, _Folded] = {}  # rules that are one language
+        self.regular: dict[str, Text] = {}  # rules that are one language
         self._costs: dict[Language, _Folded] = {}
         self._texts: dict[Language, Text] = {}
 
     def fold(self, expression: Expression) -> Expression:
-        """The expression with what is regular in it folded."""
+        """The expression with what is regular in it folded; the same object where nothing is."""
+        if isinstance(expression, Text):
+            return expression
         if isinstance(expression, Call):
-            folded = self.regular.get(expression.rule)
-            return expression if folded is None else self.text(folded)
+            return self.regular.get(expression.rule, expression)
         if isinstance(expression, Seq):
-            return self.sequence(expression.parts)
+            return self.sequence(expression)
         if isinstance(expression, Choice):
-            return self.alternatives(expression.parts)
+            return self.alternatives(expression)
         if isinstance(expression, Repeat):
             return self.repetition(expression)
         return expression
@@ -94,47 +97,56 @@ class _Folder:
             node = self._texts[language] = Text(language)
         return node
 
-    def sequence(self, parts: Iterable[Expression]) -> Expression:
+    def sequence(self, expression: Seq) -> Expression:
         """Runs of texts side by side are joined, as far as each run fits."""
-        opened = seq([self.fold(part) for part in parts])
+        parts = expression.parts
+        opened = [part if type(part) is Text else self.fold(part) for part in parts]
+        if any(type(part) is Seq or type(part) is Choice for part in opened):
+            plain = seq(opened)
+            opened = list(plain.parts) if isinstance(plain, Seq) else [plain]
         out: list[Expression] = []
         run: list[_Folded] = []
         size = dense = 0
-        for part in opened.parts if isinstance(opened, Seq) else (opened,):
-            folded = self.cost(part) if isinstance(part, Text) else None
-            if folded is not None and size + folded.size <= _MAX_SIZE and dense + folded.dense <= _MAX_DENSE:
-                run.append(folded)
-                size += folded.size
-                dense += folded.dense
-                continue
-            if run:
-                out.append(self.joined(run, size, dense))
-            run, size, dense = ([], 0, 0) if folded is None else ([folded], folded.size, folded.dense)
-            if folded is None:
+        costs = self._costs
+        for part in opened:
+            if type(part) is not Text:
+                if run:
+                    out.append(self.joined(run, size, dense))
+                    run, size, dense = [], 0, 0
                 out.append(part)
+                continue
+            folded = costs.get(part.language) or self.cost(part)
+            size += folded.size
+            dense += folded.dense
+            if run and (size > _MAX_SIZE or dense > _MAX_DENSE):
+                out.append(self.joined(run, size - folded.size, dense - folded.dense))
+                run, size, dense = [], folded.size, folded.dense
+            run.append(folded)
         if run:
             out.append(self.joined(run, size, dense))
-        return seq(out)
+        if len(out) == len(parts) and all(map(is_, out, parts)):
+            return expression
+        return out[0] if len(out) == 1 else seq(out)
 
     def joined(self, run: list[_Folded], size: int, dense: int) -> Text:
         if len(run) == 1:
             return self.text(run[0])
         return self.text(_Folded(Language.concat([part.language for part in run]), size, dense))
 
-    def alternatives(self, parts: Iterable[Expression]) -> Expression:
+    def alternatives(self, expression: Choice) -> Expression:
         """The texts of a choice are united; its other alternatives stay."""
-        opened = choice([self.fold(part) for part in parts])
+        opened = choice([part if type(part) is Text else self.fold(part) for part in expression.parts])
         if not isinstance(opened, Choice):
             return opened
-        texts: list[_Folded] = []
+        texts: list[Text] = []
         others: list[Expression] = []
         first_text = -1
         has_empty = False
         for part in opened.parts:
             if isinstance(part, Text):
                 first_text = len(others) if first_text < 0 else first_text
-                texts.append(self.cost(part))
-            elif part == EMPTY:
+                texts.append(part)
+            elif isinstance(part, Seq) and not part.parts:
                 has_empty = True
             else:
                 others.append(part)
@@ -148,17 +160,17 @@ class _Folder:
             united.append(EMPTY)
         return choice([*others[:first_text], *united, *others[first_text:]])
 
-    def united(self, texts: list[_Folded]) -> Iterable[Text]:
+    def united(self, texts: list[Text]) -> Iterable[Text]:
         literals: list[str] = []
         rest: list[_Folded] = []
         if len(texts) > _MANY_LITERALS:
-            for folded in texts:
-                words = _words(folded.language)
+            for text in texts:
+                words = _words(text.language)
                 literals += words
                 if not words:
-                    rest.append(folded)
+                    rest.append(self.cost(text))
         else:
-            rest = texts
+            rest = [self.cost(text) for text in texts]
         groups: list[list[_Folded]] = [[]]
         if literals:
             groups[0].append(_Folded(Language.literals(literals), 1, 0))

@@ -19,6 +19,8 @@ _SOME = Language.concat([Language.char_class([(0, 0xD7FF), (0xE000, 0x10FFFF)]),
 def place_ignored(rules: Rules) -> Rules:
     """The grammar with terminals as plain texts and, where it ignores something, that written between them."""
     if rules.ignore is None:
+        if Terminal not in rules.survey.kinds:
+            return rules
         return rules.replaced({name: _plain(body) for name, body in rules.rules.items()})
     return _Placer(rules, rules.ignore).placed()
 

@@ -23,7 +23,7 @@ _SOME = Language.concat([Language.char_class([(0, 0xD7FF), (0xE000, 0x10FFFF)]),
 
 def let_lazy_terminals_win(rules: Rules) -> Rules:
     """The grammar with the terminals that compete with lazy ones cut short; as it is where no terminal is lazy."""
-    if not any(_has_lazy(body) for body in rules.rules.values()):
+    if Terminal not in rules.survey.kinds or not any(_has_lazy(body) for body in rules.rules.values()):
         return rules
     return _Competition(rules).settled()
 

@@ -24,14 +24,17 @@ __all__ = ["has_left_recursion", "remove_left_recursion"]
 _MAX_CLIMBS = 200_000  # climbing rules written: the square of a component's size at worst
 
 
-def remove_left_recursion(rules: Rules) -> Rules:
-    """The same texts without left recursion. Repetitions must have bodies that are not empty (``repeat_nonempty_bodies``).
+def remove_left_recursion(rules: Rules, nullable: set[str]) -> Rules:
+    """The same texts without left recursion.
+
+    Args:
+        rules: the grammar; its repetitions have bodies that are not empty (``repeat_nonempty_bodies``).
+        nullable: its ``nullable_rules``.
 
     Raises:
         LimitError: thousands of rules entangled with each other.
     """
-    nullable = nullable_rules(rules)
-    corners = {name: sorted(set(_left_corners(body, nullable))) for name, body in rules.rules.items()}
+    corners = _corner_graph(rules, nullable)
     entangled = [component for component in strong_components(corners) if len(component) > 1 or component[0] in corners[component[0]]]
     if not entangled:
         return rules
@@ -58,20 +61,35 @@ def remove_left_recursion(rules: Rules) -> Rules:
     return without_unused(rules.replaced(bodies))
 
 
-def _left_corners(expression: Expression, nullable: set[str]) -> Iterator[str]:
+def _corner_graph(rules: Rules, nullable: set[str]) -> dict[str, list[str]]:
+    """The rules a text of each rule may begin with; rules that begin with none are left out."""
+    graph: dict[str, list[str]] = {}
+    for name, body in rules.rules.items():
+        corners = _left_corners(body, nullable)
+        if corners:
+            graph[name] = sorted(corners) if len(corners) > 1 else list(corners)
+    return graph
+
+
+def _left_corners(expression: Expression, nullable: set[str]) -> set[str]:
     """Rules a text of the expression may begin with."""
-    if isinstance(expression, Call):
-        yield expression.rule
-    elif isinstance(expression, Seq):
-        for part in expression.parts:
-            yield from _left_corners(part, nullable)
-            if not is_nullable(part, nullable):
-                return
-    elif isinstance(expression, Choice):
-        for part in expression.parts:
-            yield from _left_corners(part, nullable)
-    elif isinstance(expression, Repeat):
-        yield from _left_corners(expression.body, nullable)
+    found: set[str] = set()
+    todo = [expression]
+    while todo:
+        node = todo.pop()
+        kind = type(node)
+        if kind is Call:
+            found.add(node.rule)  # type: ignore[union-attr]
+        elif kind is Seq:
+            for part in node.parts:  # type: ignore[union-attr]
+                todo.append(part)
+                if not is_nullable(part, nullable):
+                    break
+        elif kind is Choice:
+            todo += node.parts  # type: ignore[union-attr]
+        elif kind is Repeat:
+            todo.append(node.body)  # type: ignore[union-attr]
+    return found
 
 
 class _Component:
@@ -184,6 +202,5 @@ def _without_empty(body: Expression) -> Expression:
 
 def has_left_recursion(rules: Rules) -> bool:
     """Whether any rule may begin with itself."""
-    nullable = nullable_rules(rules)
-    corners = {name: set(_left_corners(body, nullable)) for name, body in rules.rules.items()}
+    corners = _corner_graph(rules, nullable_rules(rules))
     return any(len(component) > 1 or component[0] in corners[component[0]] for component in strong_components(corners))

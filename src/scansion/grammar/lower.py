@@ -16,7 +16,7 @@ from scansion.grammar.ignore import place_ignored
 from scansion.grammar.lazy import let_lazy_terminals_win
 from scansion.grammar.left_recursion import remove_left_recursion
 from scansion.grammar.nodes import Call, Choice, Expression, JsonValue, Repeat, Rules, Seq, Terminal, Text, Tokens
-from scansion.grammar.nullable import repeat_nonempty_bodies
+from scansion.grammar.nullable import nullable_rules, repeat_nonempty_bodies
 from scansion.grammar.productive import require_productive, without_dead_ends
 from scansion.grammar.token_sets import encode_token_set
 from scansion.program import ProgramBuilder, ProgramData
@@ -41,7 +41,9 @@ def simplify(rules: Rules) -> Rules:
         rules = without_dead_ends(settled)
         require_productive(without_unused(rules))
     rules = collapse(place_ignored(rules))
-    rewritten = remove_left_recursion(repeat_nonempty_bodies(rules))
+    nullable = nullable_rules(rules)
+    repeated = repeat_nonempty_bodies(rules, nullable)
+    rewritten = remove_left_recursion(repeated, nullable if repeated is rules else nullable_rules(repeated))
     # Only taking the empty text out of something can leave a rule without texts.
     return rules if rewritten is rules else without_unused(without_dead_ends(rewritten))
 
@@ -53,7 +55,8 @@ def lower(rules: Rules, *, json_value: JsonValueWriter | None = None) -> Program
         rules: the grammar; errors are those of ``simplify``.
         json_value: writes a ``JsonValue`` into the builder and gives its rule.
     """
-    policies = {dict(value.options).get("whitespace", "bounded") for body in rules.rules.values() for value in _json_values(body)}
+    bodies = rules.rules.values() if JsonValue in rules.survey.kinds else ()
+    policies = {dict(value.options).get("whitespace", "bounded") for body in bodies for value in _json_values(body)}
     if len(policies) > 1:
         raise UnsupportedError(
             f"JSON values with different white space policies ({', '.join(sorted(policies))}) in one grammar", construct="whitespace"

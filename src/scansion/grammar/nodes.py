@@ -9,7 +9,7 @@ may recurse over an expression; over *rules*, which may call each other to any d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scansion._kernel import Language
@@ -25,6 +25,7 @@ __all__ = [
     "Repeat",
     "Rules",
     "Seq",
+    "Survey",
     "Terminal",
     "Text",
     "Tokens",
@@ -114,6 +115,19 @@ NOTHING = Choice(())
 
 
 @dataclass(frozen=True, slots=True)
+class Survey:
+    """What one walk over all rules finds.
+
+    Attributes:
+        calls: names of the rules each rule calls, each once, in the order they are met.
+        kinds: the types of nodes other than ``Seq``, ``Choice`` and ``Call`` that occur; that of a part of a grammar may name more.
+    """
+
+    calls: Mapping[str, Sequence[str]]
+    kinds: frozenset[type]
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """A grammar.
 
@@ -130,42 +144,91 @@ class Rules:
     ignore: Language | None = None
     ignore_first: bool = False
     positions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    _survey: Survey | None = field(default=None, init=False, repr=False, compare=False)
 
     def replaced(self, rules: Mapping[str, Expression]) -> Rules:
         """The same grammar with other bodies."""
         return Rules(self.start, rules, self.ignore, self.ignore_first, self.positions)
+
+    def only(self, names: Sequence[str]) -> Rules:
+        """The same grammar with these rules alone, which call no others."""
+        rules = self.replaced({name: self.rules[name] for name in names})
+        known = self.survey
+        object.__setattr__(rules, "_survey", Survey({name: known.calls[name] for name in names}, known.kinds))
+        return rules
+
+    @property
+    def survey(self) -> Survey:
+        """What the rules call and are made of; walked once and kept."""
+        known = self._survey
+        if known is None:
+            kinds: set[type] = set()
+            known = Survey({name: _walk(body, kinds) for name, body in self.rules.items()}, frozenset(kinds))
+            object.__setattr__(self, "_survey", known)
+        return known
+
+
+def _walk(expression: Expression, kinds: set[type]) -> Sequence[str]:
+    """Names of the rules an expression calls, each once; adds the types of its nodes to ``kinds``."""
+    kind = type(expression)
+    if kind is Call:
+        return (expression.rule,)  # type: ignore[union-attr]
+    if kind is not Seq and kind is not Choice and kind is not Repeat:
+        kinds.add(kind)
+        return ()
+    found: dict[str, None] = {}
+    todo = [expression]
+    while todo:
+        node = todo.pop()
+        kind = type(node)
+        if kind is Call:
+            found[node.rule] = None  # type: ignore[union-attr]
+        elif kind is Seq or kind is Choice:
+            todo += node.parts[::-1]  # type: ignore[union-attr]
+        else:
+            kinds.add(kind)
+            if kind is Repeat:
+                todo.append(node.body)  # type: ignore[union-attr]
+    return tuple(found)
 
 
 def seq(parts: Iterable[Expression]) -> Expression:
     """A sequence with nested ones opened, empty ones gone, and nothing where one part is nothing."""
     flat: list[Expression] = []
     for part in parts:
-        if isinstance(part, Seq):
-            flat += part.parts
-        elif part == NOTHING:
+        kind = type(part)
+        if kind is Seq:
+            flat += part.parts  # type: ignore[union-attr]
+        elif kind is Choice and not part.parts:  # type: ignore[union-attr]
             return NOTHING
         else:
             flat.append(part)
-    return flat[0] if len(flat) == 1 else Seq(tuple(flat))
+    if len(flat) == 1:
+        return flat[0]
+    return Seq(tuple(flat)) if flat else EMPTY
 
 
 def choice(parts: Iterable[Expression]) -> Expression:
     """A choice with nested ones opened and what matches nothing gone; parts keep their order, the same object twice is kept once."""
-    flat: list[Expression] = []
-    seen: set[int] = set()
+    kept: dict[int, Expression] = {}
     for part in parts:
-        for leaf in part.parts if isinstance(part, Choice) else (part,):
-            if id(leaf) not in seen:
-                seen.add(id(leaf))
-                flat.append(leaf)
-    return flat[0] if len(flat) == 1 else Choice(tuple(flat))
+        if type(part) is Choice:
+            for leaf in part.parts:
+                kept.setdefault(id(leaf), leaf)
+        else:
+            kept.setdefault(id(part), part)
+    flat = tuple(kept.values())
+    if len(flat) == 1:
+        return flat[0]
+    return Choice(flat) if flat else NOTHING
 
 
 def repeat(body: Expression, low: int, high: int | None) -> Expression:
     """A repetition; plain forms where it is none."""
-    if high == 0 or body == EMPTY:
+    kind = type(body)
+    if high == 0 or (kind is Seq and not body.parts):  # type: ignore[union-attr]
         return EMPTY
-    if body == NOTHING:
+    if kind is Choice and not body.parts:  # type: ignore[union-attr]
         return EMPTY if low == 0 else NOTHING
     if low == high == 1:
         return body
@@ -174,17 +237,6 @@ def repeat(body: Expression, low: int, high: int | None) -> Expression:
     return Repeat(body, low, high)
 
 
-def calls(expression: Expression) -> list[str]:
-    """Names of the rules an expression calls, in order and with repetitions."""
-    found: list[str] = []
-    todo = [expression]
-    while todo:
-        node = todo.pop()
-        kind = type(node)
-        if kind is Call:
-            found.append(node.rule)  # type: ignore[union-attr]
-        elif kind is Seq or kind is Choice:
-            todo += reversed(node.parts)  # type: ignore[union-attr]
-        elif kind is Repeat:
-            todo.append(node.body)  # type: ignore[union-attr]
-    return found
+def calls(expression: Expression) -> Sequence[str]:
+    """Names of the rules an expression calls, each once, in the order they are met."""
+    return _walk(expression, set())

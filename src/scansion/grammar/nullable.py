@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scansion._kernel import Language
-from scansion.grammar.graph import least_fixpoint
+from scansion.grammar.graph import holds, least_fixpoint
 from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, choice, repeat, seq
 
 __all__ = ["Nonempty", "is_nullable", "nullable_rules", "repeat_nonempty_bodies"]
@@ -11,22 +11,16 @@ __all__ = ["Nonempty", "is_nullable", "nullable_rules", "repeat_nonempty_bodies"
 
 def is_nullable(expression: Expression, nullable: set[str]) -> bool:
     """Whether an expression matches the empty text, given the rules that do."""
-    if isinstance(expression, Call):
-        return expression.rule in nullable
-    if isinstance(expression, (Text, Terminal)):
-        return expression.language.nullable
-    if isinstance(expression, Seq):
-        return all(is_nullable(part, nullable) for part in expression.parts)
-    if isinstance(expression, Choice):
-        return any(is_nullable(part, nullable) for part in expression.parts)
-    if isinstance(expression, Repeat):
-        return expression.low == 0 or is_nullable(expression.body, nullable)
-    return False
+    return holds(expression, nullable, _leaf_is_nullable)
 
 
 def nullable_rules(rules: Rules) -> set[str]:
     """The rules that match the empty text."""
-    return least_fixpoint(rules.rules, is_nullable)
+    return least_fixpoint(rules, _leaf_is_nullable)
+
+
+def _leaf_is_nullable(expression: Expression) -> bool:
+    return isinstance(expression, (Text, Terminal)) and expression.language.nullable
 
 
 class Nonempty:
@@ -85,9 +79,14 @@ class Nonempty:
         return known
 
 
-def repeat_nonempty_bodies(rules: Rules) -> Rules:
-    """Repetitions of what may be empty become repetitions of what is not: the same texts, and no turn without progress."""
-    nullable = nullable_rules(rules)
+def repeat_nonempty_bodies(rules: Rules, nullable: set[str]) -> Rules:
+    """Repetitions of what may be empty become repetitions of what is not: the same texts, and no turn without progress.
+
+    Args:
+        rules: the grammar. nullable: its ``nullable_rules``.
+    """
+    if Repeat not in rules.survey.kinds:
+        return rules
     to_rewrite = [name for name, body in rules.rules.items() if _repeats_empty(body, nullable)]
     if not to_rewrite:
         return rules

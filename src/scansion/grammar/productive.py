@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scansion.errors import UnsatisfiableError
-from scansion.grammar.graph import least_fixpoint
-from scansion.grammar.nodes import NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, calls, choice, repeat, seq
+from scansion.grammar.graph import holds, least_fixpoint
+from scansion.grammar.nodes import NOTHING, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, choice, repeat, seq
 
 __all__ = ["let_rules_wait_forever", "require_productive", "without_dead_ends"]
 
@@ -15,13 +15,14 @@ def require_productive(rules: Rules) -> None:
     Raises:
         UnsatisfiableError: names the rule, and the rule inside it that is to blame.
     """
-    finishing = least_fixpoint(rules.rules, _finishes)
+    finishing = least_fixpoint(rules, _leaf_finishes)
     if len(finishing) == len(rules.rules):
         return
+    calls = rules.survey.calls
     stuck = [name for name in rules.rules if name not in finishing]
     # Blame a rule that needs no other stuck rule than itself, where there is one: the root is rarely where the fault is.
-    to_blame = next((name for name in stuck if all(called in finishing or called == name for called in calls(rules.rules[name]))), stuck[0])
-    own = [called for called in calls(rules.rules[to_blame]) if called not in finishing]
+    to_blame = next((name for name in stuck if all(called in finishing or called == name for called in calls[name])), stuck[0])
+    own = [called for called in calls[to_blame] if called not in finishing]
     if not own:
         why = "it asks for something that no text matches"
     elif to_blame in own:
@@ -43,14 +44,14 @@ def let_rules_wait_forever(rules: Rules, never: Expression) -> Rules:
 
     The grammar keeps offering the beginnings of texts that cannot end, as llama.cpp does.
     """
-    finishing = least_fixpoint(rules.rules, _finishes)
+    finishing = least_fixpoint(rules, _leaf_finishes)
     changed = {name: body if name in finishing else choice([body, never]) for name, body in rules.rules.items()}
     return rules.replaced(changed)
 
 
 def without_dead_ends(rules: Rules) -> Rules:
     """Alternatives that need a rule that can never finish are taken out; the texts stay the same."""
-    finishing = least_fixpoint(rules.rules, _finishes)
+    finishing = least_fixpoint(rules, _leaf_finishes)
     bodies = {name: _pruned(body, finishing) for name, body in rules.rules.items()}
     return rules.replaced(bodies)
 
@@ -62,20 +63,12 @@ def _pruned(expression: Expression, finishing: set[str]) -> Expression:
         return choice([part for part in (_pruned(part, finishing) for part in expression.parts) if part != NOTHING])
     if isinstance(expression, Repeat):
         return repeat(_pruned(expression.body, finishing), expression.low, expression.high)
-    return expression if _finishes(expression, finishing) else NOTHING
+    return expression if holds(expression, finishing, _leaf_finishes) else NOTHING
 
 
-def _finishes(expression: Expression, finishing: set[str]) -> bool:
-    if isinstance(expression, Call):
-        return expression.rule in finishing
+def _leaf_finishes(expression: Expression) -> bool:
     if isinstance(expression, (Text, Terminal)):
         return not expression.language.is_nothing
-    if isinstance(expression, Seq):
-        return all(_finishes(part, finishing) for part in expression.parts)
-    if isinstance(expression, Choice):
-        return any(_finishes(part, finishing) for part in expression.parts)
-    if isinstance(expression, Repeat):
-        return expression.low == 0 or _finishes(expression.body, finishing)
     if isinstance(expression, Tokens):
         return expression.negated or bool(expression.ranges or expression.names)
     return True  # a JSON value: its own front end refuses schemas nothing satisfies

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 
-from scansion.errors import GrammarError
+from scansion.errors import GrammarError, LimitError
 from scansion.grammar.check import check
 from scansion.grammar.nodes import EMPTY, Call, Expression, Rules, Text, Tokens, choice, repeat, seq
 from scansion.grammar.productive import let_rules_wait_forever
 from scansion.languages import gbnf_characters
 from scansion.languages.llama_cpp_symbols import ANY_MIDDLE, ENDING, SymbolClasses
-from scansion.languages.source import Source
+from scansion.languages.source import Positions, Source
 
 __all__ = ["COMPATIBILITY_MODES", "LLAMA_CPP_MAX_REPETITIONS", "MAX_REPETITIONS", "MAX_TOKEN_ID", "parse_gbnf"]
 
@@ -25,23 +25,25 @@ COMPATIBILITY_MODES = ("grammar", "llama.cpp")
 MAX_REPETITIONS = 1_000_000
 LLAMA_CPP_MAX_REPETITIONS = 2000  # MAX_REPETITION_THRESHOLD in src/llama-grammar.cpp
 MAX_TOKEN_ID = 2**31 - 2
-_MAX_RULES = 500_000
+_MAX_ITEMS = 400_000  # a mebibyte of grammar as people and converters write it has half as many
 _MAX_NESTED_GROUPS = 16  # deeper groups get a rule of their own, to keep expressions shallow
 _MAX_STACKED_REPETITIONS = 4  # x{2}{3}...: more get a rule of their own as well
 
-# A token and the white space after it on the same line. Group numbers are the kinds below.
+_RULE = re.compile(r"([A-Za-z0-9_-]+)(?:[ \t]+|\#[^\r\n]*)*::=(?:[ \t\r\n]+|\#[^\r\n]*)*")
+# A token and the white space after it, on the same line or where a line may end. Group numbers are the kinds below.
 _TOKEN = re.compile(
     r"""(?:
       ("(?:[^"\\]|\\.)*")
     | (\[(?:[^\]\\]|\\.)*\])
     | ([A-Za-z0-9_-]+)
-    | ([()|*+?.])
+    | ([(|])(?:[ \t\r\n]+|\#[^\r\n]*)*
+    | ([)*+?.])
     | (\{)
     | (!?<\[[0-9]+\]>|!?<[^\[>\r\n][^>\r\n]*>)
     )(?:[ \t]+|\#[^\r\n]*)*""",
     re.VERBOSE | re.DOTALL,
 )
-_LITERAL, _CLASS, _NAME, _PUNCTUATION, _BRACE, _TOKEN_ID = range(1, 7)
+_LITERAL, _CLASS, _NAME, _OPENING, _SIGN, _BRACE, _TOKEN_ID = range(1, 8)
 _INLINE_SPACE = re.compile(r"(?:[ \t]+|\#[^\r\n]*)*")
 _ANY_SPACE = re.compile(r"(?:[ \t\r\n]+|\#[^\r\n]*)*")
 _COUNTS = re.compile(r"\{[ \t\r\n]*([0-9]+)[ \t\r\n]*(?:(,)[ \t\r\n]*([0-9]+)?[ \t\r\n]*)?\}")
@@ -105,6 +107,7 @@ class _Parser:
         self.used_at: dict[str, int] = {}
         self.leaves: dict[str, Expression] = {}  # one node a spelling: grammars repeat their literals and classes
         self.lifted = 0
+        self.items = 0  # leaves, alternatives and groups in what has been read
         # What llama.cpp counts for its limit on repetitions: symbols so far (named and made), and the weight of the last item.
         self.symbols: set[str] = set()
         self.made_symbols = 0
@@ -124,7 +127,7 @@ class _Parser:
         if missing:
             offset, name = min(missing)
             raise source.error(offset, f"the rule {name!r} is used and not defined", construct=name, hint=f"add a line: {name} ::= ...")
-        return Rules(root, self.rules, positions={name: source.position(offset) for name, offset in self.defined_at.items()})
+        return Rules(root, self.rules, positions=Positions(source, self.defined_at))
 
     def skip(self, space: re.Pattern[str], position: int) -> int:
         match = space.match(self.source.text, position)
@@ -132,15 +135,19 @@ class _Parser:
 
     def rule(self, position: int) -> int:
         source, text = self.source, self.source.text
-        word = _WORD.match(text, position)
-        if word is None:
-            raise source.error(position, f"expected the name of a rule, found {source.found(position)}", construct="rule")
-        name = word.group()
-        after = self.skip(_INLINE_SPACE, word.end())
-        if not text.startswith("::=", after):
+        head = _RULE.match(text, position)
+        if head is None:
+            word = _WORD.match(text, position)
+            if word is None:
+                raise source.error(position, f"expected the name of a rule, found {source.found(position)}", construct="rule")
+            after = self.skip(_INLINE_SPACE, word.end())
+            name = word.group()
             raise source.error(after, f"expected '::=' after the rule name {name!r}, found {source.found(after)}", construct=name)
+        name = head.group(1)
         self.symbols.add(name)
-        body, end = self.alternates(self.skip(_ANY_SPACE, after + 3), name)
+        body, end = self.alternates(head.end(), name)
+        if self.items > _MAX_ITEMS:
+            raise self.too_large(position)
         if name in self.rules and self.rules[name] != body and not self.llama_cpp:
             line = source.position(self.defined_at[name])[0]
             raise source.error(
@@ -149,8 +156,6 @@ class _Parser:
                 construct=name,
                 hint='join them with |, or use compat="llama.cpp", where the last one counts',
             )
-        if len(self.rules) >= _MAX_RULES:
-            raise source.limit(position, f"the grammar has more than {_MAX_RULES:,} rules", limit="grammar_rules", allowed=_MAX_RULES)
         self.rules[name] = body
         self.defined_at[name] = position
         return self.skip(_ANY_SPACE, end)
@@ -158,45 +163,51 @@ class _Parser:
     def alternates(self, position: int, name: str) -> tuple[Expression, int]:
         """The right side of a rule, from its first item to the end of its line."""
         source, text, end = self.source, self.source.text, len(self.source.text)
-        match_token, leaves, used_at, symbols = _TOKEN.match, self.leaves, self.used_at, self.symbols
+        symbols = self.symbols
+        match_token, leaves = _TOKEN.match, self.leaves
         group = _Group(position, 0)
         stack: list[_Group] = []
         sequence = group.sequence
         stacked = 0  # repetitions on the last item
+        kind, spelling, start = 0, "", position  # of the last token
         while position < end:
             token = match_token(text, position)
             if token is None:
                 if text[position] not in "\r\n":
-                    self.unreadable(position)
+                    if kind == _NAME and not stack and text.startswith("::=", position):
+                        raise self.next_rule_too_early(start, spelling)
+                    raise self.unreadable(position)
                 after = self.skip(_ANY_SPACE, position)
                 # Inside a group a line may end anywhere. Outside, the rule goes on only where the next line begins with a bar.
                 if not stack and not text.startswith("|", after):
+                    self.items += len(sequence) + 1
                     return group.close(), after
                 position = after
                 continue
             kind = token.lastindex or 0
-            spelling = token.group(kind)
+            spelling = token[kind]
             start, position = position, token.end()
-            if kind == _NAME:
-                if text.startswith("::=", position) and not stack:
-                    raise self.next_rule_too_early(start, spelling)
-                used_at.setdefault(spelling, start)
-                symbols.add(spelling)
-                leaf: Expression = Call(spelling)
-            elif kind == _PUNCTUATION and spelling != ".":
+            leaf = leaves.get(spelling)
+            if leaf is not None:
+                pass
+            elif kind == _OPENING:
                 if spelling == "|":
+                    self.items += len(sequence) + 1
+                    if self.items > _MAX_ITEMS:
+                        raise self.too_large(start)
                     group.alternatives.append(_sequence(sequence))
                     sequence = group.sequence = []
-                    position = self.skip(_ANY_SPACE, position)
-                elif spelling == "(":
+                else:
                     stack.append(group)
                     group = _Group(start, len(symbols) + self.made_symbols)
                     self.made_symbols += 1
                     sequence = group.sequence
-                    position = self.skip(_ANY_SPACE, position)
-                elif spelling == ")":
+                continue
+            elif kind == _SIGN and spelling != ".":
+                if spelling == ")":
                     if not stack:
                         raise source.error(start, "expected the end of the rule, found ')', which closes no group", construct=")")
+                    self.items += len(sequence) + 1
                     body = group.close()
                     if len(stack) >= _MAX_NESTED_GROUPS and not isinstance(body, (Call, Text)):
                         body = self.lift(name, body)
@@ -215,18 +226,21 @@ class _Parser:
                 stacked = 0 if stacked >= _MAX_STACKED_REPETITIONS else stacked + 1
                 continue
             else:
-                known = leaves.get(spelling)
-                if known is None:
-                    known = leaves[spelling] = self.leaf(kind, spelling, start)
-                leaf = known
+                leaf = leaves[spelling] = self.leaf(kind, spelling, start)
             sequence.append(leaf)
             self.weight = 1
             stacked = 0
         if stack:
             raise source.error(group.offset, "this group is never closed: expected ')'", construct="(")
+        self.items += len(sequence) + 1
         return group.close(), position
 
     def leaf(self, kind: int, spelling: str, start: int) -> Expression:
+        """The node of a spelling that is met for the first time."""
+        if kind == _NAME:
+            self.used_at[spelling] = start
+            self.symbols.add(spelling)
+            return Call(spelling)
         if kind == _LITERAL:
             return gbnf_characters.literal(self.source, start, spelling, self.llama_cpp)
         if kind == _CLASS:
@@ -312,19 +326,27 @@ class _Parser:
         self.rules[lifted] = body
         return Call(lifted)
 
-    def unreadable(self, position: int) -> None:
-        """Raise for a place where no token begins."""
+    def unreadable(self, position: int) -> GrammarError:
+        """The error for a place where no token begins."""
         source, text = self.source, self.source.text
         character = text[position]
         if character == '"':
-            raise source.error(position, "this literal is never closed: expected '\"'", construct="literal")
+            return source.error(position, "this literal is never closed: expected '\"'", construct="literal")
         if character == "[":
-            raise source.error(position, "this class is never closed: expected ']'", construct="class")
+            return source.error(position, "this class is never closed: expected ']'", construct="class")
         if character in "<!":
-            raise source.error(position, "expected a token such as <[42]>, <name> or !<name>", construct="token")
+            return source.error(position, "expected a token such as <[42]>, <name> or !<name>", construct="token")
         if character == "]":
-            raise source.error(position, f"expected {_EXPECTED}, found ']'", construct="]", hint="a class that holds ] is written [\\]]")
-        raise source.error(position, f"expected {_EXPECTED} or the end of the rule, found {source.found(position)}")
+            return source.error(position, f"expected {_EXPECTED}, found ']'", construct="]", hint="a class that holds ] is written [\\]]")
+        return source.error(position, f"expected {_EXPECTED} or the end of the rule, found {source.found(position)}")
+
+    def too_large(self, offset: int) -> LimitError:
+        return self.source.limit(
+            offset,
+            f"the grammar has more than {_MAX_ITEMS:,} literals, classes, calls, alternatives and groups",
+            limit="grammar_items",
+            allowed=_MAX_ITEMS,
+        )
 
     def next_rule_too_early(self, start: int, name: str) -> GrammarError:
         return self.source.error(

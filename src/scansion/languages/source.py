@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 
 from scansion.errors import GrammarError, LimitError
 
-__all__ = ["MAX_SOURCE_CHARACTERS", "Source"]
+__all__ = ["MAX_SOURCE_CHARACTERS", "Positions", "Source"]
 
 MAX_SOURCE_CHARACTERS = 16 * 1024 * 1024
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -83,3 +84,25 @@ class Source:
             return "the end of the grammar"
         character = self.text[offset]
         return "the end of the line" if character in "\r\n" else repr(character)
+
+
+class Positions(Mapping[str, tuple[int, int]]):
+    """Line and column of named places of a source, reckoned when one is asked for.
+
+    Args:
+        source: the text.
+        offsets: offset of each name.
+    """
+
+    def __init__(self, source: Source, offsets: Mapping[str, int]) -> None:
+        self._source = source
+        self._offsets = offsets
+
+    def __getitem__(self, name: str) -> tuple[int, int]:
+        return self._source.position(self._offsets[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets)
