@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_COMBINATIONS", "MAX_ITEMS_FOLLOWED", "Feasibility"]
 
-MAX_COMBINATIONS = 2_000  # sets of what keys can bring about, looked at for one object with a condition and maxProperties
+MAX_COMBINATIONS = 2_000  # sets of what keys can bring about, looked at for one object with a condition
 MAX_ITEMS_FOLLOWED = 10_000  # items looked at one by one to see whether counts can be reached; more are taken to be able to
 
 
@@ -116,26 +116,49 @@ class Feasibility:
         least = self._least_keys(condition, properties, usable, met)
         if least is None or (0 <= maximum < needed + least):
             return False
-        return maximum < 0 or self._fits(spec)
+        # With presences alone that was exact; a key that brings about several events at once decides them together.
+        return self._fits(spec) if maximum >= 0 or max(self._events_of(condition)) >= len(properties) else True
 
     def _fits(self, spec: tuple[Any, ...]) -> bool:
-        """Whether the condition can hold with no more keys than there may be: what can be met by how many keys, member by member.
+        """Whether some set of keys makes the condition hold, within the counts: what can be brought about is followed member by member.
 
-        ``_least_keys`` counts an obligation as no key; here each is met by one that is counted. Taken to fit past
-        ``MAX_COMBINATIONS``.
+        ``_least_keys`` takes events for independent, and an obligation for no key. Here each comes with a key that brings it about.
+        Taken to fit past ``MAX_COMBINATIONS``.
         """
         _, properties, groups, minimum, maximum, condition, _ = spec
+        asked = self._events_of(condition)
+        most = maximum if maximum >= 0 else minimum  # keys past this many are not counted
         reached: set[tuple[frozenset[int], int]] = {(frozenset(), 0)}
         members = [(value, required, {index}) for index, (_, value, required) in enumerate(properties)]
-        members += [(value, False, set()) for _, value in groups for _ in range(maximum)]
-        for value, required, present in members:
+        members += [(value, False, set()) for _, value in groups]
+        for number, (value, required, present) in enumerate(members):
             ways = ((value, ()),) if type(value) is int else value
-            options = {frozenset((*present, *events)) for rule, events in ways if rule in self._productive}
-            taken = {(events | more, count + 1) for events, count in reached if count < maximum for more in options}
-            reached = taken if required else reached | taken
-            if len(reached) > MAX_COMBINATIONS:
-                return True
+            options = {asked.intersection((*present, *events)) for rule, events in ways if rule in self._productive}
+            while True:
+                taken = {(events | more, count + 1) for events, count in reached if count != maximum for more in options}
+                if maximum < 0:
+                    taken = {(events, min(count, most)) for events, count in taken}
+                before = len(reached)
+                reached = taken if required else reached | taken
+                if len(reached) > MAX_COMBINATIONS:
+                    return True
+                if number < len(properties) or len(reached) == before:  # a group's keys may come any number of times
+                    break
         return any(count >= minimum and self._holds(condition, events) for events, count in reached)
+
+    def _events_of(self, condition: int) -> frozenset[int]:
+        """The events a diagram asks about."""
+        found: set[int] = set()
+        seen = {0, 1}
+        stack = [condition]
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                event, no, yes = self._builder.condition_entry(node)
+                found.add(event)
+                stack += (no, yes)
+        return frozenset(found)
 
     def _holds(self, condition: int, events: frozenset[int]) -> bool:
         while condition > 1:

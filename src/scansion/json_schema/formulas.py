@@ -1,6 +1,7 @@
 """Presence formulas: which keys an object must have together, kept whole instead of split into alternatives.
 
-A formula is ``True``, ``False`` or a tuple: ``("has", key)``, ``("met", obligation)``, ``("not", f)``, ``("and", fs)``, ``("or", fs)``.
+A formula is ``True``, ``False`` or a tuple: ``("has", key)``, ``("met", obligation)``, ``("not", f)``, ``("and", fs)``, ``("or", fs)``,
+``("one", fs)`` (exactly one of them).
 At the end it becomes an ordered binary decision diagram over the events of one object spec (Bryant, "Graph-based algorithms for
 Boolean function manipulation", 1986), which the kernel simplifies as keys arrive.
 """
@@ -13,9 +14,22 @@ from typing import Any
 from scansion.errors import LimitError
 from scansion.program import ProgramBuilder
 
-__all__ = ["MAX_DECISIONS", "Formula", "assume", "conjunction", "decide", "disjunction", "exactly_one", "has", "leaves", "negation"]
+__all__ = [
+    "MAX_DECIDED",
+    "MAX_DECISIONS",
+    "Formula",
+    "assume",
+    "conjunction",
+    "decide",
+    "disjunction",
+    "exactly_one",
+    "has",
+    "leaves",
+    "negation",
+]
 
 MAX_DECISIONS = 20_000  # decision nodes made while one condition is built
+MAX_DECIDED = 2_000  # keys and obligations one condition asks about
 
 Formula = Any  # bool or a tuple, as described above
 
@@ -27,32 +41,28 @@ def has(name: str) -> Formula:
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
     """All of the parts."""
-    kept: list[Formula] = []
-    for part in parts:
-        if part is False:
-            return False
-        if part is True:
-            continue
-        if part[0] == "and":
-            kept += [inner for inner in part[1] if inner not in kept]
-        elif part not in kept:
-            kept.append(part)
-    if not kept:
-        return True
-    return kept[0] if len(kept) == 1 else ("and", tuple(kept))
+    return _joined("and", parts, True)
 
 
 def disjunction(parts: Iterable[Formula]) -> Formula:
     """Any of the parts."""
-    kept: list[Formula] = []
+    return _joined("or", parts, False)
+
+
+def _joined(kind: str, parts: Iterable[Formula], neutral: bool) -> Formula:
+    """The parts under one ``and`` or ``or``: those of that kind taken in, repetitions left out."""
+    kept: dict[Formula, None] = {}
     for part in parts:
-        if part is True:
-            return True
-        if part is not False and part not in kept:
-            kept.append(part)
+        if part is True or part is False:
+            if part is not neutral:
+                return part
+        elif part[0] == kind:
+            kept.update(dict.fromkeys(part[1]))
+        else:
+            kept[part] = None
     if not kept:
-        return False
-    return kept[0] if len(kept) == 1 else ("or", tuple(kept))
+        return neutral
+    return next(iter(kept)) if len(kept) == 1 else (kind, tuple(kept))
 
 
 def negation(part: Formula) -> Formula:
@@ -62,14 +72,15 @@ def negation(part: Formula) -> Formula:
     return part[1] if part[0] == "not" else ("not", part)
 
 
-def exactly_one(parts: list[Formula]) -> Formula:
-    """Exactly one of the parts, in linear size."""
-    none: Formula = True
-    one: Formula = False
-    for part in parts:
-        one = disjunction((conjunction((one, negation(part))), conjunction((none, part))))
-        none = conjunction((none, negation(part)))
-    return one
+def exactly_one(parts: Iterable[Formula]) -> Formula:
+    """Exactly one of the parts, none of which has ``met`` leaves."""
+    kept = [part for part in parts if part is not False]
+    certain = kept.count(True)
+    if certain:
+        return conjunction(negation(part) for part in kept if part is not True) if certain == 1 else False
+    if len(kept) < 2:
+        return kept[0] if kept else False
+    return ("one", tuple(kept))
 
 
 def leaves(part: Formula) -> Iterator[tuple[str, Any]]:
@@ -93,7 +104,7 @@ def assume(part: Formula, known: Mapping[Any, bool]) -> Formula:
 
 
 def _assume(part: Formula, known: Mapping[Any, bool], done: dict[int, Formula]) -> Formula:
-    """``done``: results by identity: shared sub-formulas (``exactly_one``) are looked at once."""
+    """``done``: results by identity: shared sub-formulas are looked at once."""
     if part is True or part is False:
         return part
     result = done.get(id(part))
@@ -104,9 +115,12 @@ def _assume(part: Formula, known: Mapping[Any, bool], done: dict[int, Formula]) 
         elif kind == "not":
             result = negation(_assume(body, known, done))
         else:
-            result = (conjunction if kind == "and" else disjunction)(_assume(inner, known, done) for inner in body)
+            result = _JOINS[kind](_assume(inner, known, done) for inner in body)
         done[id(part)] = result
     return result
+
+
+_JOINS = {"and": conjunction, "or": disjunction, "one": exactly_one}
 
 
 def decide(builder: ProgramBuilder, formula: Formula, events: Mapping[Any, int | bool], names: str) -> int:
@@ -115,7 +129,17 @@ def decide(builder: ProgramBuilder, formula: Formula, events: Mapping[Any, int |
     Args:
         events: event number of each leaf, or the truth value it is already known to have.
         names: what to call the cause in a ``LimitError`` (a pointer).
+
+    Raises:
+        LimitError: the formula names too many keys, or its diagram is too large.
     """
+    if len(events) > MAX_DECIDED and len(set(leaves(formula))) > MAX_DECIDED:
+        raise LimitError(
+            f"{names}: the condition on which properties go together names more than {MAX_DECIDED:,} of them "
+            "(list in required those that must always be there)",
+            limit="condition_keys",
+            allowed=MAX_DECIDED,
+        )
     return _Decisions(builder, events, names).build(formula)
 
 
@@ -147,14 +171,58 @@ class _Decisions:
             event = self._events[part]
             result = int(event) if event is True or event is False else self._builder.condition(event, 0, 1)
         else:
-            result = 1 if kind == "and" else 0
-            for inner in body:
-                result = self._join(kind, result, self.build(inner))
+            result = self._fold(kind, [self.build(inner) for inner in body])
         self._done[id(part)] = result
         return result
 
+    def _fold(self, kind: str, nodes: list[int]) -> int:
+        """Join diagrams, those that ask late events first: what is joined to them then goes on top, at the cost of one decision."""
+        entry = self._builder.condition_entry
+        nodes.sort(key=lambda node: -entry(node)[0] if node > 1 else 1)
+        if kind != "one":
+            result = 1 if kind == "and" else 0
+            for node in nodes:
+                result = self._join(kind, node, result)
+            return result
+        none, one = 1, 0
+        for node in nodes:
+            other = self._flip(node)
+            one = self._join("or", self._join("and", one, other), self._join("and", none, node))
+            none = self._join("and", none, other)
+        return one
+
     def _join(self, op: str, left: int, right: int) -> int:
         """Apply (and | or) to two diagrams."""
+        result = self._joined(op, left, right)
+        if result is not None:
+            return result
+        builder = self._builder
+        stack = [(min(left, right), max(left, right))]
+        while stack:
+            left, right = stack[-1]
+            if (op, left, right) in self._memo:
+                stack.pop()
+                continue
+            event_left, left_no, left_yes = builder.condition_entry(left)
+            event_right, right_no, right_yes = builder.condition_entry(right)
+            if event_left < event_right:
+                right_no = right_yes = right
+            elif event_right < event_left:
+                left_no = left_yes = left
+            no = self._joined(op, left_no, right_no)
+            yes = self._joined(op, left_yes, right_yes)
+            if no is None:
+                stack.append((min(left_no, right_no), max(left_no, right_no)))
+            if yes is None:
+                stack.append((min(left_yes, right_yes), max(left_yes, right_yes)))
+            if no is not None and yes is not None:
+                stack.pop()
+                self._count()
+                self._memo[op, left, right] = builder.condition(min(event_left, event_right), no, yes)
+        return self._memo[op, left, right]
+
+    def _joined(self, op: str, left: int, right: int) -> int | None:
+        """The join of two diagrams where it is plain or known."""
         absorbing, neutral = (0, 1) if op == "and" else (1, 0)
         if left == absorbing or right == absorbing:
             return absorbing
@@ -162,12 +230,9 @@ class _Decisions:
             return right
         if right == neutral:
             return left
-        if left > right:
-            left, right = right, left
-        key = (op, left, right)
-        known = self._memo.get(key)
-        if known is not None:
-            return known
+        return self._memo.get((op, left, right) if left < right else (op, right, left))
+
+    def _count(self) -> None:
         self._made += 1
         if self._made > MAX_DECISIONS:
             raise LimitError(
@@ -175,23 +240,27 @@ class _Decisions:
                 limit="condition_decisions",
                 allowed=MAX_DECISIONS,
             )
-        builder = self._builder
-        event_left, left_no, left_yes = builder.condition_entry(left)
-        event_right, right_no, right_yes = builder.condition_entry(right)
-        if event_left == event_right:
-            result = builder.condition(event_left, self._join(op, left_no, right_no), self._join(op, left_yes, right_yes))
-        elif event_left < event_right:
-            result = builder.condition(event_left, self._join(op, left_no, right), self._join(op, left_yes, right))
-        else:
-            result = builder.condition(event_right, self._join(op, left, right_no), self._join(op, left, right_yes))
-        self._memo[key] = result
-        return result
 
     def _flip(self, node: int) -> int:
-        if node < 2:
-            return 1 - node
-        known = self._memo.get(("not", node))
-        if known is None:
-            event, no, yes = self._builder.condition_entry(node)
-            known = self._memo["not", node] = self._builder.condition(event, self._flip(no), self._flip(yes))
-        return known
+        """The diagram that is true where one is false."""
+        stack = [node]
+        while stack:
+            last = stack[-1]
+            if self._flipped(last) is not None:
+                stack.pop()
+                continue
+            event, no, yes = self._builder.condition_entry(last)
+            other_no, other_yes = self._flipped(no), self._flipped(yes)
+            if other_no is None:
+                stack.append(no)
+            if other_yes is None:
+                stack.append(yes)
+            if other_no is not None and other_yes is not None:
+                stack.pop()
+                other = self._builder.condition(event, other_no, other_yes)
+                self._memo["not", last] = other
+                self._memo["not", other] = last
+        return 1 - node if node < 2 else self._memo["not", node]
+
+    def _flipped(self, node: int) -> int | None:
+        return 1 - node if node < 2 else self._memo.get(("not", node))

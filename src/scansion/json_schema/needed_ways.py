@@ -10,14 +10,16 @@ clauses, and only what can then be missing is kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 from scansion.errors import LimitError
-from scansion.json_schema.formulas import Formula
+from scansion.json_schema.formulas import Formula, conjunction, disjunction, negation
 from scansion.json_schema.shapes import Expr
 
 __all__ = ["MAX_SETS", "clauses_of", "covering_choices", "needed_sets", "reachable"]
 
 MAX_CLAUSES = 512
+MAX_EXCLUSIVE = 32  # parts of which exactly one holds: as clauses they are a clause for every two
 MAX_SETS = 20_000  # sets of satisfied clauses looked at
 
 Clause = frozenset[tuple[str, object]]  # leaves: ("has", key), ("lacks", key), ("met", obligation); any one satisfies it
@@ -33,7 +35,14 @@ def clauses_of(condition: Formula) -> list[Clause] | None:
     if kind in ("has", "met"):
         return [frozenset((condition,))]
     if kind == "not":
-        return [frozenset((("lacks", body[1]),))] if body[0] == "has" else None
+        if body[0] == "has":
+            return [frozenset((("lacks", body[1]),))]
+        if body[0] in ("and", "or"):
+            return clauses_of((disjunction if body[0] == "and" else conjunction)(negation(part) for part in body[1]))
+        return None
+    if kind == "one":  # some part, and of any two not both
+        apart = (disjunction((negation(one), negation(two))) for one, two in combinations(body, 2))
+        return clauses_of(conjunction((disjunction(body), *apart))) if len(body) <= MAX_EXCLUSIVE else None
     parts = [clauses_of(part) for part in body]
     if any(part is None for part in parts):
         return None

@@ -39,7 +39,7 @@ from scansion.json_schema.keywords import (
 from scansion.json_schema.one_of import exactly_one
 from scansion.json_schema.options import SchemaOptions
 from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING
-from scansion.json_schema.shape_algebra import conjoin, unite, with_key, without_key
+from scansion.json_schema.shape_algebra import conjoin, unite, unite_all, with_key, without_key
 from scansion.json_schema.shapes import (
     ALL_LITERALS,
     ANY,
@@ -190,21 +190,27 @@ class Normaliser:
             self._shapes[expr] = shape
         return shape
 
+    def glimpse(self, expr: Expr) -> Shape | None:
+        """The normal form of an expression, or None where that leads too deep or back to one that is being found."""
+        if self._checking > 24:
+            return None
+        self._checking += 1
+        try:
+            return self.shape(expr)
+        except _UnfinishedError:
+            return None
+        finally:
+            self._checking -= 1
+
     def impossible(self, expr: Expr) -> bool:
         """Whether an expression is known to allow nothing, without looking into containers. Used to prune alternatives."""
         known = self._impossible.get(expr)
         if known is None:
-            if self._checking > 24:
-                return False  # only a pruning is missed: the exact test is made on the finished rules
             self._impossible[expr] = False  # while it is being looked at: a recursive schema is not known to be empty
-            self._checking += 1
-            try:
-                shape = self.shape(expr)
-            except _UnfinishedError:
+            shape = self.glimpse(expr)
+            if shape is None:
                 del self._impossible[expr]
-                return False
-            finally:
-                self._checking -= 1
+                return False  # only a pruning is missed: the exact test is made on the finished rules
             try:
                 known = not (
                     shape.literals
@@ -321,10 +327,7 @@ class Normaliser:
         if schema is False:
             return NOTHING
         if site.index in self.unions:
-            united = NOTHING
-            for expr in self.unions[site.index]:
-                united = unite(united, self.shape(expr))
-            return united
+            return unite_all(self.shape(expr) for expr in self.unions[site.index])
         bits = self.bits(site)
         if bits & REF and site.resource.ref_alone and "$ref" in schema:
             return self.positive(self.documents.target(site, "$ref"), tracking)
@@ -384,9 +387,7 @@ class Normaliser:
                 exprs = [self.child(site, part, f"/anyOf/{i}") for i, part in enumerate(schema["anyOf"])]
                 united = unevaluated.any_subset(self, site, exprs, branches)
             else:
-                united = NOTHING
-                for branch in branches:
-                    united = unite(united, branch)
+                united = unite_all(branches)
             shape = conjoin(self, shape, united, site, "anyOf")
         if "oneOf" in schema:
             parts = schema_list(site, schema, "oneOf")

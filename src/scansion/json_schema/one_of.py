@@ -10,12 +10,17 @@ beside the ``oneOf`` and not in its branches, and expanding what never meets cos
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from scansion.json_schema import scalar_keywords
 from scansion.json_schema.documents import Site
 from scansion.json_schema.formulas import exactly_one as exactly_one_formula
 from scansion.json_schema.formulas import leaves
-from scansion.json_schema.scalars import NumberSet, StringSet
+from scansion.json_schema.overlaps import overlapping_numbers, overlaps
+from scansion.json_schema.scalars import ANY_NUMBER, ANYTHING, NumberSet, StringSet
 from scansion.json_schema.shape_algebra import (
     conjoin_arrays,
     conjoin_objects,
@@ -24,7 +29,7 @@ from scansion.json_schema.shape_algebra import (
     presence,
     unite_objects,
 )
-from scansion.json_schema.shapes import ANY_OBJECT, ArrayAlternative, Expr, ObjectAlternative, Shape
+from scansion.json_schema.shapes import ANY_ARRAY, ANY_OBJECT, ArrayAlternative, Expr, ObjectAlternative, Shape
 
 if TYPE_CHECKING:
     from scansion.json_schema.normal_form import Normaliser
@@ -48,7 +53,7 @@ def exactly_one(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[
         once |= branch.literals
     return Shape(
         once & ~twice,
-        _numbers(norm, exprs, branches),
+        _numbers(norm, site, exprs, branches),
         _strings(branches),
         _objects(norm, site, exprs, branches, around.objects if len(around.objects) <= _FEW else (ANY_OBJECT,)),
         _arrays(norm, site, exprs, branches),
@@ -57,16 +62,14 @@ def exactly_one(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[
 
 def _strings(branches: list[Shape]) -> StringSet | None:
     sets = [branch.strings for branch in branches if branch.strings is not None]
-    if not sets:
+    if not sets or sum(item.language is ANYTHING for item in sets) > 1:
         return None
     if len(sets) == 1:
         return sets[0]
-    words: dict[str, int] = {}
+    words = Counter(word for item in sets for word in item.words)
     for item in sets:
-        for word in item.words:
-            words[word] = 0
-    for word in words:
-        words[word] = sum(word in item for item in sets)
+        if item.language is not None:
+            words.update([word for word in words if word not in item.words and word in item])
     kept: dict[str, None] = {word: None for word, number in words.items() if number == 1}
     languages = [item.language for item in sets if item.language is not None]
     if not languages:
@@ -87,31 +90,30 @@ def _strings(branches: list[Shape]) -> StringSet | None:
     return StringSet(kept, once.language)
 
 
-def _numbers(norm: Normaliser, exprs: list[Expr], branches: list[Shape]) -> NumberSet | None:
+def _numbers(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shape]) -> NumberSet | None:
     holders = [(expr, branch.numbers) for expr, branch in zip(exprs, branches, strict=True) if branch.numbers is not None]
-    if not holders:
+    if not holders or sum(numbers is ANY_NUMBER for _, numbers in holders) > 1:
         return None
     if len(holders) == 1:
         return holders[0][1]
-    if all(numbers.language is None for _, numbers in holders):
-        values = [set(numbers.words.values()) for _, numbers in holders]
-        return NumberSet(
-            {
-                text: value
-                for _, numbers in holders
-                for text, value in numbers.words.items()
-                if sum(value in others for others in values) == 1
-            },
-            None,
-        )
-    result = NumberSet({}, None)
-    for index, (_, numbers) in enumerate(holders):
-        for other, (expr, _) in enumerate(holders):
-            if other != index:
+    # Numbers that are listed are counted; only the others are intersected with what the branches they may meet do not allow.
+    listed = Counter(value for _, numbers in holders if numbers.language is None for value in set(numbers.words.values()))
+    open_ended = [i for i, (_, numbers) in enumerate(holders) if numbers.language is not None]
+    unlisted = scalar_keywords.numbers_except(listed) if listed and open_ended else ANY_NUMBER
+    meeting = overlapping_numbers(site, [numbers for _, numbers in holders]) if open_ended else [[] for _ in holders]
+    result: list[NumberSet] = []
+    for i, (_, numbers) in enumerate(holders):
+        if numbers.language is None:
+            numbers = NumberSet({text: value for text, value in numbers.words.items() if listed[value] == 1}, None)
+        else:
+            numbers = numbers.intersect(unlisted)
+        for j in meeting[i]:
+            expr, other = holders[j]
+            if other.language is not None:
                 excluded = norm.shape(norm.negated(expr)).numbers
                 numbers = numbers.intersect(excluded) if excluded is not None else NumberSet({}, None)
-        result = result.union(numbers)
-    return result
+        result.append(numbers)
+    return NumberSet.union_of(result)
 
 
 def _objects(
@@ -120,20 +122,17 @@ def _objects(
     holders = [i for i, branch in enumerate(branches) if branch.objects]
     if len(holders) < 2:
         return branches[holders[0]].objects if holders else ()
+    if sum(ANY_OBJECT in branches[i].objects for i in holders) > 1:
+        return ()
     by_presence = _by_presence([branches[i].objects for i in holders])
     if by_presence is not None:
         return by_presence
-    overlaps: dict[int, list[int]] = {i: [] for i in holders}
-    for position, i in enumerate(holders):
-        for j in holders[:position]:
-            if _objects_meet(norm, branches[i].objects, branches[j].objects, around):
-                overlaps[i].append(j)
-                overlaps[j].append(i)
-    result: tuple[ObjectAlternative, ...] = ()
-    for i in holders:
+    meeting = overlaps(norm, site, [branches[i].objects for i in holders], lambda left, right: _objects_meet(norm, left, right, around))
+    result: list[ObjectAlternative] = []
+    for i, others in zip(holders, meeting, strict=True):
         kept = branches[i].objects
-        for j in overlaps[i]:
-            kept = conjoin_objects(norm, kept, norm.shape(norm.negated(exprs[j])).objects, site, f"oneOf/{i}")
+        for j in others:
+            kept = conjoin_objects(norm, kept, norm.shape(norm.negated(exprs[holders[j]])).objects, site, f"oneOf/{i}")
         result += kept
     return unite_objects(result)
 
@@ -155,8 +154,8 @@ def _by_presence(branches: list[tuple[ObjectAlternative, ...]]) -> tuple[ObjectA
 
 def _objects_meet(
     norm: Normaliser,
-    left: tuple[ObjectAlternative, ...],
-    right: tuple[ObjectAlternative, ...],
+    left: Sequence[ObjectAlternative],
+    right: Sequence[ObjectAlternative],
     around: tuple[ObjectAlternative, ...],
 ) -> bool:
     for one in left:
@@ -171,11 +170,17 @@ def _arrays(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[Shap
     holders = [i for i, branch in enumerate(branches) if branch.arrays]
     if len(holders) < 2:
         return branches[holders[0]].arrays if holders else ()
-    result: tuple[ArrayAlternative, ...] = ()
-    for i in holders:
+    if sum(ANY_ARRAY in branches[i].arrays for i in holders) > 1:
+        return ()
+    meeting = overlaps(norm, site, [branches[i].arrays for i in holders], partial(_arrays_meet, norm))
+    result: list[ArrayAlternative] = []
+    for i, others in zip(holders, meeting, strict=True):
         kept = branches[i].arrays
-        for j in holders:
-            if j != i and any(not impossible_array(norm, one.intersect(two)) for one in kept for two in branches[j].arrays):
-                kept = conjoin_arrays(norm, kept, norm.shape(norm.negated(exprs[j])).arrays, site, f"oneOf/{i}")
+        for j in others:
+            kept = conjoin_arrays(norm, kept, norm.shape(norm.negated(exprs[holders[j]])).arrays, site, f"oneOf/{i}")
         result += kept
-    return result
+    return tuple(result)
+
+
+def _arrays_meet(norm: Normaliser, left: Sequence[ArrayAlternative], right: Sequence[ArrayAlternative]) -> bool:
+    return any(not impossible_array(norm, one.intersect(two)) for one in left for two in right)

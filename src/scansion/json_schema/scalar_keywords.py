@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -272,7 +273,7 @@ def other_values(norm: Normaliser, site: Site) -> Shape:
 def _none_of_values(norm: Normaliser, site: Site, listed: list[Any], keyword: str) -> Shape:
     literals = ALL_LITERALS
     words: list[str] = []
-    texts: list[Language] = []
+    numbers: list[Fraction] = []
     containers = Shape(ALL_LITERALS, ANY_NUMBER, ANY_STRING, (ANY_OBJECT,), (ANY_ARRAY,))
     for index, value in enumerate(listed):
         if type(value) is str:
@@ -287,10 +288,15 @@ def _none_of_values(norm: Normaliser, site: Site, listed: list[Any], keyword: st
             other = norm.negative(_container(norm, site, value, keyword, index))
             containers = conjoin(norm, containers, other, site, keyword)
         else:
-            texts.append(_value(_number(site, value, keyword)))
+            numbers.append(_number(site, value, keyword))
     strings_ = StringSet({}, Language.literals(words).complement()) if words else ANY_STRING
-    numbers_ = _all_but(Language.union(texts)) if texts else ANY_NUMBER
+    numbers_ = numbers_except(numbers) if numbers else ANY_NUMBER
     return Shape(literals, numbers_, strings_, containers.objects, containers.arrays)
+
+
+def numbers_except(values: Iterable[Fraction]) -> NumberSet:
+    """All numbers but some, however they are spelled."""
+    return _all_but(Language.union([_value(value) for value in values]))
 
 
 def _container(norm: Normaliser, site: Site, value: Any, keyword: str, index: int) -> Site:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -80,21 +80,13 @@ class StringSet:
         return StringSet(words, language, apart, factors)
 
     def union(self, other: StringSet) -> StringSet:
-        """Strings in either. A word the language has already is dropped: the language spells it too."""
-        if self.language is ANYTHING or other.language is ANYTHING:
-            return ANY_STRING
-        if self.language is None or other.language is None:
-            language = self.language or other.language
-        else:
-            language = Language.union([self.language, other.language])
-        words = self.words | other.words
-        if words and language is not None:
-            words = {word: None for word in words if not language.matches(word)}
-        apart: tuple[Language, ...] = ()
-        factors = min(self.factors, other.factors)
-        if factors >= _COSTLY and self.language is not None and other.language is not None:
-            apart = tuple(dict.fromkeys(self.parts + other.parts))
-        return StringSet(words, language, apart if 1 < len(apart) <= MAX_APART else (), factors if apart else 1)
+        """Strings in either."""
+        return _union_of_strings((self, other))
+
+    @staticmethod
+    def union_of(sets: Sequence[StringSet]) -> StringSet | None:
+        """Strings in any of some sets; None where there are no sets."""
+        return _union_of_strings(sets) if len(sets) > 1 else sets[0] if sets else None
 
     @property
     def parts(self) -> tuple[Language, ...]:
@@ -206,15 +198,12 @@ class NumberSet:
 
     def union(self, other: NumberSet) -> NumberSet:
         """Numbers in either."""
-        if self is ANY_NUMBER or other is ANY_NUMBER:
-            return ANY_NUMBER
-        words = self.words | other.words
-        if other.language is None:
-            return NumberSet(words, self.language, self.grid, self.conditions)
-        if self.language is None:
-            return NumberSet(words, other.language, other.grid, other.conditions)
-        united = Language.union([self.language, other.language])
-        return NumberSet(words, united, self.grid.union(other.grid), self.conditions + other.conditions)
+        return _union_of_numbers((self, other))
+
+    @staticmethod
+    def union_of(sets: Sequence[NumberSet]) -> NumberSet | None:
+        """Numbers in any of some sets; None where there are no sets."""
+        return _union_of_numbers(sets) if len(sets) > 1 else sets[0] if sets else None
 
     @property
     def is_empty(self) -> bool:
@@ -222,6 +211,17 @@ class NumberSet:
             return not self.words
         self.decide()
         return self.language.is_nothing
+
+    @property
+    def range(self) -> tuple[Fraction | float, Fraction | float]:
+        """The least and the greatest number there can be (infinite: no bound is known; the wrong way round: there is none)."""
+        values = self.words.values()
+        low: Fraction | float = min(values, default=math.inf)
+        high: Fraction | float = max(values, default=-math.inf)
+        if self.language is not None:
+            low = -math.inf if self.grid.low is None else min(low, self.grid.low)
+            high = math.inf if self.grid.high is None else max(high, self.grid.high)
+        return low, high
 
     def decide(self) -> None:
         """Make the language one whose states the kernel can look through.
@@ -259,6 +259,42 @@ class NumberSet:
                     return None
                 found.update(map(Fraction, words))
         return found if len(found) < limit else None
+
+
+def _union_of_strings(sets: Sequence[StringSet]) -> StringSet:
+    """A word the language of some set has is dropped: the language spells it too."""
+    words: dict[str, None] = {}
+    for item in sets:
+        if item.language is ANYTHING:
+            return ANY_STRING
+        words.update(item.words)
+    holders = [item for item in sets if item.language is not None]
+    language = _union_of_languages([item.language for item in holders])
+    if words and language is not None:
+        words = {word: None for word in words if not language.matches(word)}
+    if len(holders) < 2:
+        return StringSet(words, language, holders[0].apart, holders[0].factors) if holders else StringSet(words, None)
+    factors = min(item.factors for item in holders)
+    apart = tuple(dict.fromkeys(part for item in holders for part in item.parts)) if factors >= _COSTLY else ()
+    return StringSet(words, language, apart if 1 < len(apart) <= MAX_APART else (), factors if apart else 1)
+
+
+def _union_of_numbers(sets: Sequence[NumberSet]) -> NumberSet:
+    words: dict[str, Fraction] = {}
+    for item in sets:
+        if item is ANY_NUMBER:
+            return ANY_NUMBER
+        words.update(item.words)
+    holders = [item for item in sets if item.language is not None]
+    if not holders:
+        return NumberSet(words, None)
+    grid = functools.reduce(Grid.union, [item.grid for item in holders])
+    return NumberSet(words, _union_of_languages([item.language for item in holders]), grid, sum(item.conditions for item in holders))
+
+
+def _union_of_languages(languages: Sequence[Language | None]) -> Language | None:
+    found = [language for language in dict.fromkeys(languages) if language is not None]
+    return Language.union(found) if len(found) > 1 else found[0] if found else None
 
 
 ANY_STRING = StringSet({}, ANYTHING)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from scansion.errors import LimitError
 from scansion.json_schema.documents import Site
 from scansion.json_schema.formulas import Formula, conjunction, disjunction, has, negation
-from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING
+from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, NumberSet, StringSet
 from scansion.json_schema.shapes import (
     ALL_LITERALS,
     ANY,
@@ -31,6 +32,7 @@ __all__ = [
     "impossible_object",
     "presence",
     "unite",
+    "unite_all",
     "unite_objects",
     "with_key",
     "without_key",
@@ -141,18 +143,29 @@ def impossible_array(norm: Normaliser, alternative: ArrayAlternative) -> bool:
 
 def unite(left: Shape, right: Shape) -> Shape:
     """Values either shape allows."""
-    if left is NOTHING or left is right:
-        return right
-    if right is NOTHING:
-        return left
-    if (left is ANY and not evaluates(right)) or (right is ANY and not evaluates(left)):
+    return unite_all((left, right))
+
+
+def unite_all(shapes: Iterable[Shape]) -> Shape:
+    """Values some shape allows."""
+    kept = [shape for shape in dict.fromkeys(shapes) if shape is not NOTHING]
+    if len(kept) < 2:
+        return kept[0] if kept else NOTHING
+    if ANY in kept and not any(shape is not ANY and evaluates(shape) for shape in kept):
         return ANY
-    numbers = left.numbers if right.numbers is None else right.numbers if left.numbers is None else left.numbers.union(right.numbers)
-    strings = left.strings if right.strings is None else right.strings if left.strings is None else left.strings.union(right.strings)
-    arrays = left.arrays + tuple(item for item in right.arrays if item not in left.arrays)
+    literals = 0
+    for shape in kept:
+        literals |= shape.literals
+    arrays = tuple(dict.fromkeys(item for shape in kept for item in shape.arrays))
     if ANY_ARRAY in arrays:
         arrays = (ANY_ARRAY, *(item for item in arrays if item.evaluated or item.evaluated_by))
-    return Shape(left.literals | right.literals, numbers, strings, unite_objects(left.objects + right.objects), arrays)
+    return Shape(
+        literals,
+        NumberSet.union_of([shape.numbers for shape in kept if shape.numbers is not None]),
+        StringSet.union_of([shape.strings for shape in kept if shape.strings is not None]),
+        unite_objects([item for shape in kept for item in shape.objects]),
+        arrays,
+    )
 
 
 def evaluates(shape: Shape) -> bool:
@@ -162,10 +175,10 @@ def evaluates(shape: Shape) -> bool:
     )
 
 
-def unite_objects(alternatives: tuple[ObjectAlternative, ...]) -> tuple[ObjectAlternative, ...]:
+def unite_objects(alternatives: Sequence[ObjectAlternative]) -> tuple[ObjectAlternative, ...]:
     """The alternatives, those that differ only in which keys must be present made one with a condition."""
     if len(alternatives) < 2:
-        return alternatives
+        return tuple(alternatives)
     if ANY_OBJECT in alternatives:
         # Alternatives that evaluate members say more than "any object" does, where someone asks what is unevaluated.
         return (ANY_OBJECT, *(item for item in alternatives if item.evaluated is not NOT_EVALUATED))
@@ -173,14 +186,15 @@ def unite_objects(alternatives: tuple[ObjectAlternative, ...]) -> tuple[ObjectAl
     for item in alternatives:
         groups.setdefault((item.facets, item.minimum, item.maximum, item.evaluated), []).append(item)
     if len(groups) == len(alternatives):
-        return alternatives
+        return tuple(alternatives)
     result = []
     for group in groups.values():
         if len(group) == 1:
             result.append(group[0])
             continue
-        common = tuple(name for name in group[0].required if all(name in item.required for item in group))
-        condition = disjunction(presence(item, common) for item in group)
+        shared = frozenset(group[0].required).intersection(*(item.required for item in group))
+        common = tuple(name for name in group[0].required if name in shared)
+        condition = disjunction(presence(item, shared) for item in group)
         first = group[0]
         if condition is True and not common and not first.facets and not first.minimum and first.maximum < 0 and len(groups) == 1:
             return (ANY_OBJECT,)
@@ -188,7 +202,7 @@ def unite_objects(alternatives: tuple[ObjectAlternative, ...]) -> tuple[ObjectAl
     return tuple(result)
 
 
-def presence(alternative: ObjectAlternative, known: tuple[str, ...] = ()) -> Formula:
+def presence(alternative: ObjectAlternative, known: frozenset[str] = frozenset()) -> Formula:
     """The presence formula of an alternative; keys in ``known`` are taken to be there."""
     required = [has(name) for name in alternative.required if name not in known]
     return conjunction((*required, alternative.condition))

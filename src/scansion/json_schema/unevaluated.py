@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from scansion.errors import LimitError
 from scansion.json_schema.documents import Site
 from scansion.json_schema.object_keywords import must_meet
-from scansion.json_schema.shape_algebra import conjoin, evaluates, unite
+from scansion.json_schema.shape_algebra import conjoin, evaluates, unite_all
 from scansion.json_schema.shapes import (
     ANY,
     NOT_EVALUATED,
-    NOTHING,
     ArrayAlternative,
     ArrayFacet,
     Counter,
@@ -55,15 +54,9 @@ def any_subset(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[S
             denied = norm.shape(norm.negated(exprs[i]))
             subsets = [(some, conjoin(norm, subset, denied, site, "anyOf")) for some, subset in subsets]
         subsets += with_branch
-    united = NOTHING
-    for i, branch in enumerate(branches):
-        if i not in telling:
-            for _, subset in subsets:
-                united = unite(united, conjoin(norm, subset, branch, site, "anyOf"))
-    for some, subset in subsets:
-        if some:
-            united = unite(united, subset)
-    return united
+    plain = [branch for i, branch in enumerate(branches) if i not in telling]
+    united = [conjoin(norm, subset, branch, site, "anyOf") for branch in plain for _, subset in subsets]
+    return unite_all((*united, *(subset for some, subset in subsets if some)))
 
 
 def positive(norm: Normaliser, site: Site, bits: int, tracking: bool) -> Shape:
