@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scansion.errors import RequestError, ScansionError
+from scansion.errors import ContextError, RequestError, ScansionError
 from scansion.generation import Completion, Delta, GenerationOptions, Run
+from scansion.models.base import Feed
 from scansion.sampling.settings import Sampling
 from scansion.server.backend import Constrained, Job, LogprobEntry, ModelCard, Outcome, Piece
 from scansion.server.errors import ApiError, from_error
 from scansion.server.model_names import ModelNames
 
 if TYPE_CHECKING:
-    from scansion.models.base import Feed
     from scansion.models.llama import LlamaModel
     from scansion.server.compile_pool import CompilePool
     from scansion.server.worker_pool import Allowance
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EmbeddedBackend"]
 
+_log = logging.getLogger("scansion.server")
 _NO_BOUND = 1 << 20
+_PROMPT_TOKENS = 64
+"""Of one prompt in one forward pass."""
+_LARGE_PROMPT = 32 << 10
+_MANY_MESSAGES = 256
 _GREATEST_SEED = 2**32 - 1
 
 
@@ -38,6 +44,8 @@ class _Ticket:
         self.events: asyncio.Queue[Piece | Outcome | ApiError] = asyncio.Queue()
         self.cancelled = False
         self.run: Run | None = None
+        self.rest: Feed | None = None
+        """What is left of a prompt that takes several passes."""
         self.reasoning_tokens = 0
         self._loop = loop
 
@@ -48,6 +56,14 @@ class _Ticket:
                 self._loop.call_soon_threadsafe(self.events.put_nowait, event)
             except RuntimeError:  # the loop has ended: nobody waits any more
                 self.cancelled = True
+
+
+class _Part(NamedTuple):
+    """What a ticket brings to a forward pass."""
+
+    ticket: _Ticket
+    run: Run
+    feed: Feed
 
 
 class EmbeddedBackend:
@@ -112,17 +128,28 @@ class EmbeddedBackend:
                 400, 'scansion.mode "assist" leaves the text alone: it does not go with reasoning', code="conflicting_parameters",
                 param="scansion.mode",
             )  # fmt: skip
+        if _is_large(job):
+            await asyncio.to_thread(self._check_room, job)
         if job.constraint is not None and job.constraint.compiled.heavy:
             # Loaded before the job gets to the thread that writes everybody's answers.
             await asyncio.to_thread(_load, job.constraint, self._model.vocabulary)
         return job
+
+    def _check_room(self, job: Job) -> None:
+        """Refuse a prompt that does not fit, before the thread that writes everybody's answers turns all of it into tokens."""
+        model = self._model
+        count = len(model.prompt_tokens(self._prompt(job)))
+        if count >= model.context_size:
+            raise ContextError(
+                f"the prompt has {count:,} tokens and {model.name} holds {model.context_size:,}, answer included: shorten the prompt"
+            )
 
     async def generate(self, job: Job, client: str, pool: CompilePool) -> AsyncGenerator[Piece | Outcome]:
         """See ``Backend.generate``."""
         ticket = _Ticket(job, asyncio.get_running_loop())
         with self._wake:
             if self._stopping:
-                raise ApiError(503, "the server is shutting down", code="shutting_down")
+                raise ApiError(503, "the model is not running: the server is shutting down, or its log says more", code="shutting_down")
             self._waiting.append(ticket)
             self._wake.notify()
         try:
@@ -141,22 +168,33 @@ class EmbeddedBackend:
     # -- the thread's side -------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
-        while True:
-            with self._wake:
-                while not self._stopping and not self._waiting and not self._active:
-                    self._wake.wait()
-                if self._stopping:
-                    break
-                self._drop_cancelled()
-                arrivals = [self._waiting.popleft() for _ in range(min(len(self._waiting), self.slots - len(self._active)))]
-            for ticket in arrivals:
-                self._begin(ticket)
-            if self._active:
-                self._step()
-        for ticket in [*self._active, *self._waiting]:
+        try:
+            while self._turn():
+                pass
+        except Exception as error:
+            _log.error("the thread of the model has ended", exc_info=error)
+        with self._wake:
+            self._stopping = True
+            left = [*self._active, *self._waiting]
+        for ticket in left:
             ticket.put(ApiError(503, "the server shut down before the answer was finished", code="shutting_down"))
             if ticket.run is not None:
                 ticket.run.close()
+
+    def _turn(self) -> bool:
+        """One pass for everybody; False where the thread is to end."""
+        with self._wake:
+            while not self._stopping and not self._waiting and not self._active:
+                self._wake.wait()
+            if self._stopping:
+                return False
+            self._drop_cancelled()
+            arrivals = [self._waiting.popleft() for _ in range(min(len(self._waiting), self.slots - len(self._active)))]
+        for ticket in arrivals:
+            self._begin(ticket)
+        if self._active:
+            self._step()
+        return True
 
     def _drop_cancelled(self) -> None:
         for ticket in [ticket for ticket in self._active if ticket.cancelled]:
@@ -173,18 +211,20 @@ class EmbeddedBackend:
         except Exception as error:
             self._fail(ticket, _fault(error))
 
+    def _prompt(self, job: Job) -> str:
+        if job.messages is None:
+            return job.prompt or ""
+        arguments = dict(job.template_arguments)
+        if job.think is not None or (job.constraint is not None and job.extension.mode != "assist"):
+            arguments.setdefault("enable_thinking", bool(job.think))  # read by the templates of models that can do both
+        try:
+            return self._model.chat_prompt(job.messages, **arguments)
+        except ScansionError as error:
+            raise RequestError(str(error)) from None
+
     def _new_run(self, job: Job) -> Run:
         model = self._model
-        if job.messages is None:
-            prompt = job.prompt or ""
-        else:
-            arguments = dict(job.template_arguments)
-            if job.think is not None or (job.constraint is not None and job.extension.mode != "assist"):
-                arguments.setdefault("enable_thinking", bool(job.think))  # read by the templates of models that can do both
-            try:
-                prompt = model.chat_prompt(job.messages, **arguments)
-            except ScansionError as error:
-                raise RequestError(str(error)) from None
+        prompt = self._prompt(job)
         options = _options(job)
         constraint = None if job.constraint is None else job.constraint.grammar.compile(model.vocabulary)
         try:
@@ -196,32 +236,40 @@ class EmbeddedBackend:
         return Run(model, prompt, constraint, replace(options, finish=False))
 
     def _step(self) -> None:
-        model = self._model
-        with model.lock:
-            feeds: list[Feed] = []
-            fed: list[tuple[_Ticket, Run]] = []
+        with self._model.lock:
+            fed: list[_Part] = []
             for ticket in list(self._active):
                 run = ticket.run
                 if run is None:
                     continue
                 try:
-                    feeds.append(run.feed())
-                    fed.append((ticket, run))
+                    feed = run.feed() if ticket.rest is None else ticket.rest
                 except Exception as error:
                     self._fail(ticket, _as_api_error(error))
-            if not fed:
+                else:
+                    now, ticket.rest = _divided(feed)
+                    fed.append(_Part(ticket, run, now))
+            if fed:
+                self._pass(fed)
+
+    def _pass(self, fed: Sequence[_Part]) -> None:
+        """One forward pass. What fails for all together is tried for each alone: one text may be at fault."""
+        try:
+            logits = self._model.forward([part.feed for part in fed])
+        except Exception as error:
+            if len(fed) == 1:
+                self._fail(fed[0].ticket, _as_api_error(error))
                 return
+            for part in fed:
+                self._pass([part])
+            return
+        for part, rows in zip(fed, logits, strict=True):
+            if part.ticket.rest is not None:
+                continue  # the prompt goes on
             try:
-                logits = model.forward(feeds)
+                self._deliver(part.ticket, part.run.take(rows))
             except Exception as error:
-                for ticket, _ in fed:
-                    self._fail(ticket, _as_api_error(error))
-                return
-            for (ticket, run), rows in zip(fed, logits, strict=True):
-                try:
-                    self._deliver(ticket, run.take(rows))
-                except Exception as error:
-                    self._fail(ticket, _as_api_error(error))
+                self._fail(part.ticket, _as_api_error(error))
 
     def _deliver(self, ticket: _Ticket, delta: Delta) -> None:
         run = ticket.run
@@ -251,6 +299,20 @@ class EmbeddedBackend:
             ticket.run = None
         if ticket in self._active:
             self._active.remove(ticket)
+
+
+def _divided(feed: Feed) -> tuple[Feed, Feed | None]:
+    """What of a feed goes into the next pass, and the rest: a long prompt must not hold up the answers of others."""
+    if len(feed.tokens) - feed.rows < _PROMPT_TOKENS:
+        return feed, None
+    now, later = feed.tokens[:_PROMPT_TOKENS], feed.tokens[_PROMPT_TOKENS:]
+    return Feed(feed.sequence, now, 1), Feed(feed.sequence, later, feed.rows)
+
+
+def _is_large(job: Job) -> bool:
+    if job.messages is None:
+        return len(job.prompt or "") > _LARGE_PROMPT
+    return len(job.messages) > _MANY_MESSAGES or sum(len(str(message.get("content", ""))) for message in job.messages) > _LARGE_PROMPT
 
 
 def _load(constraint: Constrained, vocabulary: Vocabulary) -> None:
@@ -311,4 +373,5 @@ def _as_api_error(error: Exception) -> ApiError:
 
 
 def _fault(error: Exception) -> ApiError:
+    _log.error("a generation failed", exc_info=error)
     return ApiError(500, f"the generation failed in this server: {type(error).__name__}", code="internal_error")
