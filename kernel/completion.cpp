@@ -297,10 +297,9 @@ std::uint64_t Completion::estimate(StateId state) {
                 continue;
             }
             if (key.mode == LexMode::keys && key.extra - key.value <= few_keys) {
-                for (std::uint32_t k = key.value; k < key.extra; ++k) {
-                    const std::uint32_t id = lexemes_.key_of(key, k);
-                    best = std::min(best, add(lexemes_.key_spelling(id).size() - key.depth, estimate(engine_.after_key(t.stack, id, 0))));
-                }
+                const KeyCursor at = lexemes_.cursor(t.lex);
+                for (std::uint32_t k = 0; k < at.count; ++k)
+                    best = std::min(best, add(lexemes_.key_spelling(at.keys[k]).size() - at.depth, estimate(engine_.after_key(t.stack, at.keys[k], 0))));
                 continue;
             }
         }

@@ -171,10 +171,12 @@ StateId Engine::step(StateId id, std::uint8_t byte) {
 // How many bytes from the start keep every thread inside an unconstrained key, one character each.
 std::size_t Engine::plain_run(StateId id, std::string_view bytes) const {
     const State& s = states_[id];
-    if (!s.tracked || s.accepting) return 0;
+    if (s.accepting) return 0;
     for (std::uint32_t i = 0; i < s.count; ++i) {
         const Thread& t = threads_[s.first + i];
-        if (t.is_token() || !t.text || t.item) return 0;
+        if (t.is_token() || t.item) return 0;
+        if (!t.text && lexemes_.in_keys(t.lex) && lexemes_.cursor(t.lex).depth) continue;
+        if (!t.text) return 0;
         const LexKey& key = lexemes_[t.lex].key;
         if (key.mode != LexMode::body || key.lang != Languages::anything) return 0;
     }
@@ -185,19 +187,28 @@ std::size_t Engine::plain_run(StateId id, std::string_view bytes) const {
 
 StateId Engine::step(StateId s, std::string_view bytes) {
     for (std::size_t i = 0; i < bytes.size() && s != dead_state;) {
-        if (states_[s].tracked) {
-            if (std::size_t run = plain_run(s, bytes.substr(i)); run > 1) {
-                std::vector<Thread> threads(threads_.begin() + states_[s].first, threads_.begin() + states_[s].first + states_[s].count);
-                for (Thread& t : threads)
-                    for (std::size_t k = 0; k < run; ++k) t.text = texts_.insert(t.text - 1, static_cast<std::uint8_t>(bytes[i + k])) + 1;
-                s = intern_threads(threads, false);
-                i += run;
-                continue;
-            }
+        if (std::size_t run = plain_run(s, bytes.substr(i)); run > 1) {
+            s = step_run(s, bytes.substr(i, run));
+            i += run;
+        } else {
+            s = step(s, static_cast<std::uint8_t>(bytes[i++]));
         }
-        s = step(s, static_cast<std::uint8_t>(bytes[i++]));
     }
     return s;
+}
+
+// The states between the bytes of a run are not made.
+StateId Engine::step_run(StateId s, std::string_view run) {
+    std::vector<Thread> threads;
+    for (std::uint32_t i = 0; i < states_[s].count; ++i) {
+        Thread t = threads_[states_[s].first + i];
+        if (t.text)
+            for (char c : run) t.text = texts_.insert(t.text - 1, static_cast<std::uint8_t>(c)) + 1;
+        else if ((t.lex = lexemes_.inside_key(t.lex, run)) == dead_lex)
+            continue;
+        threads.push_back(t);
+    }
+    return intern_threads(threads, false);
 }
 
 StateId Engine::compute_step(StateId id, std::uint8_t byte) {
@@ -217,7 +228,7 @@ StateId Engine::compute_step(StateId id, std::uint8_t byte) {
         }
         const std::uint32_t item = t.item ? extend_item(t.item, t.lex, byte) : 0;
         if (lexemes_.accepting(lex)) add_lexeme_end(out, accepting, t, lex, text, item);
-        if (lexemes_.row(lex).live_bytes && (!text || tracked_live(lex, text - 1, t.stack))) out.push_back({lex, text, t.stack, item});
+        if (lexemes_.goes_on(lex) && (!text || tracked_live(lex, text - 1, t.stack))) out.push_back({lex, text, t.stack, item});
     }
     return intern_threads(out, accepting);
 }

@@ -245,6 +245,7 @@ class Engine {
     void add_state(std::vector<Thread>& out, bool& accepting, StateId s);
     StackId fold_stack(StackId stack, std::uint32_t longest);
     std::size_t plain_run(StateId state, std::string_view bytes) const;
+    StateId step_run(StateId state, std::string_view run);
 
     bool tracked_live_inside(LexId lex, std::uint32_t text, StackId stack, std::size_t& steps);
     std::string item_text(std::uint32_t start, std::uint32_t item) const;

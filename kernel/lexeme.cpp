@@ -147,6 +147,35 @@ LexId Lexemes::keys_state(std::uint32_t array, std::uint32_t begin, std::uint32_
     return intern(key);
 }
 
+std::uint32_t Lexemes::same_byte(const KeyCursor& at) const {
+    const std::uint8_t byte = key_byte(at.keys[0], at.depth);
+    auto alike = [&](std::uint32_t key) { return key_byte(key, at.depth) == byte; };
+    if (alike(at.keys[at.count - 1])) return at.count;
+    return static_cast<std::uint32_t>(std::partition_point(at.keys, at.keys + at.count, alike) - at.keys);
+}
+
+LexId Lexemes::inside_key(LexId id, std::string_view bytes) {
+    Lock lock(languages().mutex);
+    const LexKey from = states_[id].key;
+    KeyCursor at = cursor(id);
+    for (char ch : bytes) {
+        const std::uint8_t byte = static_cast<std::uint8_t>(ch);
+        const std::uint32_t* end = at.keys + at.count;
+        at.keys = std::partition_point(at.keys, end, [&](std::uint32_t key) { return key_byte(key, at.depth) < byte; });
+        if (at.keys == end || key_byte(*at.keys, at.depth) != byte) return dead_lex;
+        at.count = static_cast<std::uint32_t>(end - at.keys);
+        at.count = same_byte(at);
+        if (++at.depth == keys_[at.keys[0]].spelled.size()) return dead_lex;
+    }
+    if (from.mode == LexMode::keys) {
+        const std::uint32_t begin = static_cast<std::uint32_t>(at.keys - key_arrays_[from.lang].data());
+        return keys_state(from.lang, begin, begin + at.count, at.depth);
+    }
+    LexKey key = from;
+    key.value = at.depth;
+    return intern(key);
+}
+
 bool Lexemes::any_live(LangId language, CodePoint first, CodePoint last) {
     const DerivativeTable& table = languages().derivatives(language);
     std::size_t i = static_cast<std::size_t>(std::upper_bound(table.starts.begin(), table.starts.end(), first) - table.starts.begin()) - 1;
@@ -245,15 +274,18 @@ const LexRow& Lexemes::build_row(LexId id) {
     Lock lock(languages().mutex);
     if (const LexRow* done = states_[id].row.load(std::memory_order_acquire)) return *done;
     const LexKey k = states_[id].key;
-    if (k.mode == LexMode::key_tail && k.value < keys_[k.lang].spelled.size()) {  // one byte leads on
-        LexKey next = k;
-        ++next.value;
-        const std::uint8_t byte = static_cast<std::uint8_t>(keys_[k.lang].spelled[k.value]);
-        auto row = std::make_unique<LexRow>(LexRow{maps.single(byte), 1, {0, 0, 0, 0}, {dead_lex, intern(next)}});
-        row->live[byte / 64] = std::uint64_t{1} << (byte % 64);
-        const LexRow* published = row.release();
-        states_[id].row.store(published, std::memory_order_release);
-        return *published;
+    if (in_keys(id) && !states_[id].accepting) {
+        const KeyCursor at = cursor(id);
+        if (same_byte(at) == at.count) {  // one byte leads on
+            LexKey next = k;
+            ++(k.mode == LexMode::keys ? next.depth : next.value);
+            const std::uint8_t byte = key_byte(at.keys[0], at.depth);
+            auto row = std::make_unique<LexRow>(LexRow{maps.single(byte), 1, {0, 0, 0, 0}, {dead_lex, intern(next)}});
+            row->live[byte / 64] = std::uint64_t{1} << (byte % 64);
+            const LexRow* published = row.release();
+            states_[id].row.store(published, std::memory_order_release);
+            return *published;
+        }
     }
     std::array<LexId, 256> to{};
     auto utf8 = [&](std::uint8_t b) -> LexId {  // a byte that starts a character

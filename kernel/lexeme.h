@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arena.h"
@@ -87,6 +88,12 @@ struct LexState {
     std::uint32_t min_bytes = 0xfffffffeu;  // to acceptance; 0xfffffffe: not computed. Under the mutex.
 };
 
+// A place inside a set of canonical keys: those that may still be meant, ascending by spelling, alike in their first `depth` bytes.
+struct KeyCursor {
+    const std::uint32_t* keys;
+    std::uint32_t count, depth;
+};
+
 // Characters a UTF-8 prefix can become: `prefix` holds the bits so far, `left` continuation bytes of `length` are missing.
 bool prefix_span(std::uint32_t prefix, std::uint32_t left, std::uint32_t length, CodePoint& first, CodePoint& last);
 std::uint32_t encode_utf8(CodePoint c, std::uint8_t out[4]);  // number of bytes
@@ -101,7 +108,18 @@ class Lexemes {
     std::uint32_t intern_key(const std::string& decoded_utf8);   // its canonical spelling is json.dumps(key, ensure_ascii=False)
     const std::string& key_text(std::uint32_t key) const { return keys_[key].decoded; }
     const std::string& key_spelling(std::uint32_t key) const { return keys_[key].spelled; }
-    std::uint32_t key_of(const LexKey& set, std::uint32_t index) const { return key_arrays_[set.lang][index]; }  // of a state in LexMode::keys
+    // States inside canonical keys; what follows needs no row of theirs.
+    bool in_keys(LexId id) const { return states_[id].key.mode == LexMode::keys || states_[id].key.mode == LexMode::key_tail; }
+    KeyCursor cursor(LexId id) const {
+        const LexKey& k = states_[id].key;
+        if (k.mode == LexMode::key_tail) return {&k.lang, 1, k.value};
+        return {key_arrays_[k.lang].data() + k.value, k.extra - k.value, k.depth};
+    }
+    std::uint8_t key_byte(std::uint32_t key, std::uint32_t depth) const { return static_cast<std::uint8_t>(keys_[key].spelled[depth]); }
+    // How many keys from the first on go on with the same byte.
+    std::uint32_t same_byte(const KeyCursor& at) const;
+    // The state after `bytes`, which close no key; dead_lex where no key goes on so.
+    LexId inside_key(LexId id, std::string_view bytes);
 
     const LexState& operator[](LexId id) const { return states_[id]; }
     const LexRow& row(LexId id) {
@@ -109,13 +127,13 @@ class Lexemes {
         return row ? *row : build_row(id);
     }
     LexId step(LexId id, std::uint8_t byte) { return row(id).step(byte); }
+    bool goes_on(LexId id) { return in_keys(id) ? !states_[id].accepting : row(id).live_bytes != 0; }  // some byte leads on
     bool accepting(LexId id) const { return states_[id].accepting; }
     // Worth a slice of the vocabulary; states inside key sets belong to one object and are walked.
     bool dense(LexId id) {
-        LexMode mode = states_[id].key.mode;
-        if (mode == LexMode::keys || mode == LexMode::key_tail) return false;
+        if (in_keys(id)) return false;
         const LexRow& r = row(id);
-        return r.live_bytes >= 8 || (mode == LexMode::text && r.step(' ') == id);  // white space too
+        return r.live_bytes >= 8 || (states_[id].key.mode == LexMode::text && r.step(' ') == id);  // white space too
     }
     // Kinds of bytes (trie.h) that lead from the state back to itself.
     std::uint64_t looping_kinds(LexId id);

@@ -108,7 +108,7 @@ void Masks::write(const Memo& memo, std::uint32_t* out) const {
 }
 
 void Masks::compute(StateId state, Memo& memo) {
-    scratch_.assign(vocabulary_.words(), 0);
+    begun_ = false;
     added_.clear();
     questioned_.clear();
     closed_.clear();
@@ -119,6 +119,7 @@ void Masks::compute(StateId state, Memo& memo) {
     whole_ = false;
     push_state(state);
     add_threads(0, 0, threads_.size(), TextTrie::none);
+    begin(nullptr);
     if (engine_.accepting(state))
         for (std::uint32_t id : vocabulary_.eos()) set(id);
     if (engine_.has_token_edges(state)) {
@@ -133,7 +134,7 @@ void Masks::compute(StateId state, Memo& memo) {
     memo.questioned = questioned_;
     memo.key_starts = key_starts_;
     if (whole_ || added_.size() > list_limit) {
-        memo.whole = std::make_shared<const std::vector<std::uint32_t>>(scratch_);
+        memo.whole = vocabulary_.whole(scratch_);
         return;
     }
     memo.base = base_;
@@ -185,7 +186,21 @@ void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, 
         const Thread t = threads_[i];
         add_dense(node, t, keys);
     }
-    if (sparse > begin) walk(vocabulary_.trie(), node, begin, sparse, keys);
+    if (sparse == begin) return;
+    this->begin(nullptr);
+    walk(vocabulary_.trie(), node, begin, sparse, keys);
+}
+
+// The mask begins as the first slice's bits, or empty.
+void Masks::begin(const std::shared_ptr<const Slice>* base) {
+    if (begun_) return;
+    begun_ = true;
+    if (base) {
+        base_ = *base;
+        scratch_ = base_->bits;
+    } else {
+        scratch_.assign(vocabulary_.words(), 0);
+    }
 }
 
 void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
@@ -193,7 +208,7 @@ void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     const bool tells_text = t.text && t.text != foreign_text;
     if ((tells_text && t.item) || (node != 0 && t.item && t.item != foreign_text)) return add_new_text(node, t, slice, keys);
     if (tells_text) return add_key(node, t, slice, keys);
-    add_slice(node, slice, keys);
+    add_slice(slice, keys);
     if (slice->remainders.size() > 1 || !slice->exits.empty() || (t.item && !slice->ends.empty())) {
         const std::uint32_t item = t.item ? foreign_text : 0;
         engine_.item_ended = false;
@@ -206,12 +221,13 @@ void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     }
 }
 
-void Masks::add_slice(std::uint32_t node, const std::shared_ptr<const Slice>& slice, std::uint32_t keys) {
-    if (!slice->bits.empty()) {
-        if (!base_ && node == 0)
-            base_ = slice;
-        else
-            whole_ = true;
+void Masks::add_slice(const std::shared_ptr<const Slice>& slice, std::uint32_t keys) {
+    if (slice->bits.empty()) {
+        begin(nullptr);
+    } else if (!begun_) {
+        begin(&slice);
+    } else if (slice != base_) {
+        whole_ = true;
         join_bits(scratch_.data(), slice->bits.data(), scratch_.size());
     }
     for (std::uint32_t id : slice->stay) set(id, keys);
@@ -221,7 +237,7 @@ void Masks::add_slice(std::uint32_t node, const std::shared_ptr<const Slice>& sl
 void Masks::list_unset(std::uint32_t first, std::uint32_t last, std::vector<std::uint32_t>& out) const {
     const auto& tokens = vocabulary_.trie().tokens;
     for (std::uint32_t i = first; i < last; ++i)
-        if (!(scratch_[tokens[i] / 32] >> (tokens[i] % 32) & 1)) out.push_back(tokens[i]);
+        if (!begun_ || !(scratch_[tokens[i] / 32] >> (tokens[i] % 32) & 1)) out.push_back(tokens[i]);
 }
 
 void Masks::take_back(const std::vector<std::uint32_t>& ids) {
@@ -256,7 +272,7 @@ void Masks::add_key(std::uint32_t node, const Thread& t, const std::shared_ptr<c
     std::vector<std::uint32_t> ours;  // tokens that close a declared key and no other thread has allowed
     for (const auto& [end, text] : ends) list_unset(trie.nodes[end].first_token, trie.nodes[trie.nodes[end].end].first_token, ours);
     const std::size_t questions = questioned_.size();
-    add_slice(node, slice, keys);
+    add_slice(slice, keys);
     if (slice->remainders.size() > 1 || !slice->exits.empty())
         walk_remainders(*slice, engine_.after_unknown_key(t.stack), add_closed(keys, some_key));
     take_back(ours);
@@ -308,7 +324,7 @@ void Masks::add_new_text(std::uint32_t node, const Thread& t, const std::shared_
     const Trie& trie = vocabulary_.trie();
     std::vector<std::uint32_t> fresh;  // closing tokens that no other thread has allowed
     for (const Slice::End& e : slice->ends) list_unset(trie.nodes[e.node].first_token, trie.nodes[e.node].first_token + trie.nodes[e.node].token_count, fresh);
-    add_slice(node, slice, keys);
+    add_slice(slice, keys);
     take_back(fresh);
     const std::size_t from = vocabulary_.depth(node);
     for (const Slice::End& e : slice->ends) {
@@ -387,7 +403,7 @@ bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys)
         keys = mark_begun(before, keys);
     }
     if (item && !engine_.many_endings(lex)) keys = add_item_mark(keys, false);
-    if (lexemes_.row(lex).live_bytes) {
+    if (lexemes_.goes_on(lex)) {
         if (text && text != foreign_text && lexemes_.remaining_language(lex) != Languages::anything) {
             endings_.clear();
             engine_.few_endings(lex, text - 1, endings_);
@@ -428,23 +444,26 @@ void Masks::child(const Trie& trie, std::uint32_t node, std::size_t begin, std::
         const Thread t = threads_[i];
         alive |= step_thread(t, n.byte, keys);
     }
-    if (alive) {
-        // A lexeme may end here and nothing follow it but the end of the text: the token is allowed all the same.
-        set_tokens(trie, n, keys);
-        if (n.end != node + 1 && threads_.size() > mark) {
-            tidy(mark);
-            const std::size_t stop = threads_.size();
-            if (stop - mark > walk_width) {
-                std::vector<Thread> many(threads_.begin() + static_cast<std::ptrdiff_t>(mark), threads_.end());
-                walk_states(trie, node, engine_.intern_threads(many, false), keys);
-            } else if (n.end - node > slice_nodes && &trie == &vocabulary_.trie()) {
-                add_threads(node, mark, stop, keys);
-            } else {
-                walk(trie, node, mark, stop, keys);
-            }
-        }
-    }
+    if (alive) below(trie, node, mark, keys);
     threads_.resize(mark);
+}
+
+// A node that the threads from `mark` on have come to, and what is below it.
+void Masks::below(const Trie& trie, std::uint32_t node, std::size_t mark, std::uint32_t keys) {
+    const TrieNode& n = trie.nodes[node];
+    // A lexeme may end here and nothing follow it but the end of the text: the token is allowed all the same.
+    set_tokens(trie, n, keys);
+    if (n.end == node + 1 || threads_.size() == mark) return;
+    tidy(mark);
+    const std::size_t stop = threads_.size();
+    if (stop - mark > walk_width) {
+        std::vector<Thread> many(threads_.begin() + static_cast<std::ptrdiff_t>(mark), threads_.end());
+        walk_states(trie, node, engine_.intern_threads(many, false), keys);
+    } else if (n.end - node > slice_nodes && &trie == &vocabulary_.trie()) {
+        add_threads(node, mark, stop, keys);
+    } else {
+        walk(trie, node, mark, stop, keys);
+    }
 }
 
 namespace {
@@ -461,6 +480,32 @@ void for_each_child(const Trie& trie, const std::array<std::uint32_t, 256>* wide
     for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) visit(c);
 }
 }  // namespace
+
+// Keys that are spelled in one way alone are looked up in the trie, not stepped through it.
+void Masks::walk_keys(const Trie& trie, std::uint32_t node, KeyCursor at, StackId stack, std::uint32_t keys) {
+    const auto* wide = &trie == &vocabulary_.trie() ? vocabulary_.wide(node) : nullptr;
+    const std::uint32_t stop = trie.nodes[node].end;
+    std::uint32_t c = node + 1;
+    while (at.count > 0) {
+        const std::uint8_t byte = lexemes_.key_byte(at.keys[0], at.depth);
+        const KeyCursor to{at.keys, lexemes_.same_byte(at), at.depth + 1};
+        at = {at.keys + to.count, at.count - to.count, at.depth};
+        if (wide)
+            c = (*wide)[byte];
+        else
+            while (c < stop && trie.nodes[c].byte < byte) c = trie.nodes[c].end;  // both ascend
+        if (!wide && c == stop) return;
+        if (c == 0 || trie.nodes[c].byte != byte) continue;
+        if (to.count == 1 && to.depth == lexemes_.key_spelling(to.keys[0]).size()) {
+            const std::size_t mark = threads_.size();
+            if (push_state(engine_.after_key(stack, to.keys[0], 0))) below(trie, c, mark, mark_begun(mark, keys));
+            threads_.resize(mark);
+        } else {
+            set_tokens(trie, trie.nodes[c], keys);
+            if (trie.nodes[c].end != c + 1) walk_keys(trie, c, to, stack, keys);
+        }
+    }
+}
 
 // The most of all walks: one thread whose text nobody tells, without a list of threads while its lexeme goes on.
 void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint32_t keys) {
@@ -484,6 +529,13 @@ void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint
 }
 
 void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
+    for (std::size_t i = begin; i < end; ++i) {
+        const Thread t = threads_[i];
+        if (t.text || t.item || !lexemes_.in_keys(t.lex)) continue;
+        std::swap(threads_[begin++], threads_[i]);
+        walk_keys(trie, node, lexemes_.cursor(t.lex), t.stack, keys);
+    }
+    if (begin == end) return;
     if (end == begin + 1 && !threads_[begin].text && !threads_[begin].item) return walk_plain(trie, node, threads_[begin], keys);
     const auto* wide = &trie == &vocabulary_.trie() ? vocabulary_.wide(node) : nullptr;
     std::uint64_t live[4] = {0, 0, 0, 0};

@@ -73,7 +73,8 @@ class Masks {
     void add_new_text(std::uint32_t node, const Thread& thread, const std::shared_ptr<const Slice>& slice, std::uint32_t keys);
     void add_key(std::uint32_t node, const Thread& thread, const std::shared_ptr<const Slice>& slice, std::uint32_t keys);
     void add_end(std::uint32_t node, const Thread& thread, std::uint32_t text, std::uint32_t item, std::uint32_t keys);
-    void add_slice(std::uint32_t node, const std::shared_ptr<const Slice>& slice, std::uint32_t keys);
+    void begin(const std::shared_ptr<const Slice>* base);
+    void add_slice(const std::shared_ptr<const Slice>& slice, std::uint32_t keys);
     void list_unset(std::uint32_t first, std::uint32_t last, std::vector<std::uint32_t>& out) const;
     void take_back(const std::vector<std::uint32_t>& ids);
     void walk_remainders(const Slice& slice, StateId after, std::uint32_t keys);
@@ -81,6 +82,8 @@ class Masks {
     const KeyEnds& declared_ends(std::uint32_t node, const Thread& thread, const Item& item);
     void walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
+    void below(const Trie& trie, std::uint32_t node, std::size_t mark, std::uint32_t keys);
+    void walk_keys(const Trie& trie, std::uint32_t node, KeyCursor at, StackId stack, std::uint32_t keys);
     void walk_plain(const Trie& trie, std::uint32_t node, Thread thread, std::uint32_t keys);
     bool step_thread(const Thread& thread, std::uint8_t byte, std::uint32_t& keys);  // pushes what follows; false: nothing does
     bool push_state(StateId state);  // false: nothing is there
@@ -132,6 +135,7 @@ class Masks {
     std::vector<Thread> threads_;
     std::shared_ptr<const Slice> base_;
     std::vector<std::uint32_t> cleared_;  // ids taken away again, unless set since
+    bool begun_ = false;  // scratch_ is this mask's
     bool whole_ = false;
 };
 

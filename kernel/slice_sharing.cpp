@@ -156,4 +156,24 @@ std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, const Difference& 
     return out;
 }
 
+Vocabulary::Bits Vocabulary::whole(const std::vector<std::uint32_t>& bits) {
+    std::array<std::uint64_t, 8> lanes{1, 2, 3, 4, 5, 6, 7, 8};  // apart from each other, so that the processor need not wait for any
+    std::size_t at = 0;
+    for (; at + 16 <= bits.size(); at += 16)
+        for (std::size_t k = 0; k < 8; ++k) lanes[k] = (lanes[k] ^ (std::uint64_t{bits[at + 2 * k]} << 32 | bits[at + 2 * k + 1])) * 0x9e3779b97f4a7c15ULL;
+    std::uint64_t hash = 0;
+    for (; at < bits.size(); ++at) hash = combine(hash, bits[at]);
+    for (std::uint64_t lane : lanes) hash = combine(hash, lane);
+    std::lock_guard lock(mutex_);
+    const std::uint32_t same = whole_table_.find(hash, [&](std::uint32_t i) { return *wholes_[i] == bits; });
+    if (same != IndexTable::none) return wholes_[same];
+    if (wholes_.size() * bits.size() * 4 > whole_budget) {
+        wholes_.clear();
+        whole_table_.clear();
+    }
+    whole_table_.insert(hash, static_cast<std::uint32_t>(wholes_.size()));
+    wholes_.push_back(std::make_shared<const std::vector<std::uint32_t>>(bits));
+    return wholes_.back();
+}
+
 }  // namespace scansion

@@ -40,6 +40,7 @@ class Vocabulary {
     static constexpr std::size_t dense_limit = 2048;      // tokens in a slice kept as a list
     static constexpr std::size_t exit_limit = 2048;       // nodes of a subtree worth copying into `remainders`
     static constexpr std::size_t slice_budget = 96u << 20;  // bytes; least recently used slices go first
+    static constexpr std::size_t whole_budget = 8u << 20;   // bytes of masks kept to be shared; all are let go when it is met
 
     // `tokens[i]`: bytes, or nullopt for ids that are never text.
     Vocabulary(std::vector<std::optional<std::string>> tokens, std::vector<std::uint32_t> eos, std::vector<std::uint32_t> special);
@@ -64,7 +65,10 @@ class Vocabulary {
     std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
     // A state whose slice at the root is this one's.
     LexId shared_state(LexId lex);
-    std::size_t slice_bytes() const { return slice_bytes_; }
+    // One copy of a mask that many states and grammars have, of words() words.
+    using Bits = std::shared_ptr<const std::vector<std::uint32_t>>;
+    Bits whole(const std::vector<std::uint32_t>& bits);
+    std::size_t slice_bytes() const { return slice_bytes_ + wholes_.size() * words() * 4; }
     std::size_t slice_count() const { return slices_.size(); }
 
   private:
@@ -116,6 +120,8 @@ class Vocabulary {
     std::unordered_map<std::uint64_t, Cached> slices_;
     std::list<std::uint64_t> recent_;  // front: used last
     std::size_t slice_bytes_ = 0;
+    std::vector<Bits> wholes_;
+    IndexTable whole_table_;
     FlatMap shared_, farthest_;  // by lexeme state
     std::vector<std::pair<LexId, Difference>> differences_;
     IndexTable difference_table_;
