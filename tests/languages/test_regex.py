@@ -242,3 +242,18 @@ def test_the_tree_keeps_what_converters_need() -> None:
     )
     assert parse_ecma_tree("(?<!a)[b]") == Sequence((Look(Literal("a"), ahead=False, negative=True), Literal("b")))
     assert parse_ecma_tree("ab*") == Sequence((Literal("a"), Repeat(Literal("b"), 0, None)))
+
+
+@pytest.mark.parametrize("pattern", ["(a*)*" * 20_000, r"(?:a?[b]*|c?)" * 1001, "(?=a?)b?" * 1001])
+def test_long_runs_of_optional_parts_meet_a_limit(pattern: str) -> None:
+    with pytest.raises(LimitError) as caught:
+        Grammar.from_regex(pattern)
+    assert caught.value.limit == "optional_parts"
+    assert "at offset" in str(caught.value) or "|" in pattern
+
+
+def test_many_classes_are_read_quickly() -> None:
+    started = time.process_time()
+    Grammar.from_regex(r"\p{L}\p{Greek}\P{Lu}" * 5000)
+    Grammar.from_regex(r"[\w\d\s]" * 50_000)
+    assert time.process_time() - started < 3

@@ -33,8 +33,8 @@ _RULE = re.compile(r"([A-Za-z0-9_-]+)(?:[ \t]+|\#[^\r\n]*)*::=(?:[ \t\r\n]+|\#[^
 # A token and the white space after it, on the same line or where a line may end. Group numbers are the kinds below.
 _TOKEN = re.compile(
     r"""(?:
-      ("(?:[^"\\]|\\.)*")
-    | (\[(?:[^\]\\]|\\.)*\])
+      ("[^"\\]*(?:\\.[^"\\]*)*")
+    | (\[[^\]\\]*(?:\\.[^\]\\]*)*\])
     | ([A-Za-z0-9_-]+)
     | ([(|])(?:[ \t\r\n]+|\#[^\r\n]*)*
     | ([)*+?.])

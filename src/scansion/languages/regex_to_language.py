@@ -10,17 +10,20 @@ expanding counts.
 from __future__ import annotations
 
 from scansion._kernel import Language
-from scansion.languages.regex_syntax import Alternation, Assertion, CharacterClass, Literal, Look, Regex, Repeat, Sequence
+from scansion.errors import LimitError
+from scansion.languages.regex_syntax import Alternation, Assertion, CharacterClass, Literal, Look, Ranges, Regex, Repeat, Sequence
 from scansion.languages.regex_to_automaton import automaton_language
 
-__all__ = ["language_of"]
+__all__ = ["MAX_OPTIONAL_RUN", "language_of"]
 
+MAX_OPTIONAL_RUN = 1000  # of x?y?z?... any may come next, and what is left after each is a language of its own: a square of this
 _NOTHING = Language.nothing()
 _EMPTY = Language.empty()
 _ANYTHING = Language.anything()
 _ANY_CHARACTER = Language.char_class([(0, 0x10FFFF)])
 _SOME_CHARACTERS = Language.concat([_ANY_CHARACTER, _ANYTHING])
 _UNROLLED = 8  # a counted group with context inside is written out up to this many times
+_KEPT_CLASSES = 512
 _STEPS = 100_000  # nested counts multiply; the automaton has bounds of its own
 
 
@@ -32,8 +35,10 @@ def language_of(tree: Regex, *, search: bool) -> Language:
     """The texts that ``tree`` matches: as a whole, or (``search``) anywhere inside.
 
     Raises:
-        LimitError: look-arounds that need too many states (see `regex_to_automaton`).
+        LimitError: look-arounds that need too many states (see `regex_to_automaton`), or more than `MAX_OPTIONAL_RUN` parts side by
+            side each of which may be left out.
     """
+    _check_optional_runs(tree)
     parts = tree.parts if type(tree) is Sequence else (tree,)
     first, last = 0, len(parts)
     head = tail = search
@@ -52,13 +57,55 @@ def language_of(tree: Regex, *, search: bool) -> Language:
     return body[0] if len(body) == 1 else Language.concat(body)
 
 
+def _check_optional_runs(tree: Regex) -> None:
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Sequence) and len(node.parts) > MAX_OPTIONAL_RUN:
+            run = 0
+            for part in node.parts:
+                run = run + 1 if _may_be_empty(part) else 0
+                if run > MAX_OPTIONAL_RUN:
+                    place = f" at offset {part.offset}" if isinstance(part, Repeat | Look | Assertion) else ""
+                    raise LimitError(
+                        f"more than {MAX_OPTIONAL_RUN:,} parts side by side that may each be left out{place}",
+                        limit="optional_parts",
+                        allowed=MAX_OPTIONAL_RUN,
+                    )
+        todo += _children(node)
+
+
+def _may_be_empty(tree: Regex) -> bool:
+    if isinstance(tree, Sequence):
+        return all(map(_may_be_empty, tree.parts))
+    if isinstance(tree, Alternation):
+        return any(map(_may_be_empty, tree.options))
+    if isinstance(tree, Repeat):
+        return tree.low == 0 or _may_be_empty(tree.body)
+    return isinstance(tree, Look | Assertion)
+
+
+_class_languages: dict[int, tuple[Ranges, Language]] = {}  # by identity: the reader gives equal classes as one object
+
+
+def _class_language(ranges: Ranges) -> Language:
+    known = _class_languages.get(id(ranges))
+    if known is not None:
+        return known[1]
+    language = Language.char_class(ranges)
+    if len(_class_languages) >= _KEPT_CLASSES:
+        _class_languages.clear()
+    _class_languages[id(ranges)] = (ranges, language)  # kept alive with its language, so no other gets its identity
+    return language
+
+
 def _plain(tree: Regex) -> Language:
     """The language of an expression without assertions; raises `_NeedsAutomaton` where there is one."""
     kind = type(tree)
     if kind is Literal:
         return Language.literal(tree.text)  # type: ignore[union-attr]
     if kind is CharacterClass:
-        return Language.char_class(tree.ranges)  # type: ignore[union-attr]
+        return _class_language(tree.ranges)  # type: ignore[union-attr]
     if kind is Repeat:
         return _plain(tree.body).repeat(tree.low, tree.high)  # type: ignore[union-attr]
     if kind is Sequence:
