@@ -41,7 +41,9 @@ class Finding:
 @click.option("-m", "--model", "model_path", metavar="MODEL.gguf", help="The model to try; without it, SmolLM2-135M-Instruct.")
 @click.option("--upstream", metavar="URL", help="Look at a server that `scansion serve --upstream URL` would stand in front of.")
 @click.option("--upstream-model", metavar="NAME", help="With --upstream, the model to try; without it, the first one listed.")
-@click.option("--upstream-kind", default="auto", metavar="KIND", help="With --upstream: auto, llama-server, vllm, ollama or openai.")
+@click.option(
+    "--upstream-kind", default="auto", metavar="KIND", help="With --upstream: auto, llama-server, vllm, ollama, scansion or openai."
+)
 @click.option("--upstream-key-file", type=click.Path(path_type=Path), help="With --upstream, a file with its API key.")
 def command(
     *, model_path: str | None, upstream: str | None, upstream_model: str | None, upstream_kind: str, upstream_key_file: Path | None

@@ -38,7 +38,7 @@ def _aliases(_context: click.Context, _parameter: click.Parameter, values: Seque
     "--upstream-kind",
     default="auto",
     show_default=True,
-    type=click.Choice(["auto", "llama-server", "vllm", "ollama", "openai"]),
+    type=click.Choice(["auto", "llama-server", "vllm", "ollama", "scansion", "openai"]),
     help="What the upstreams are; auto asks them.",
 )
 @click.option("--upstream-key-file", type=click.Path(path_type=Path), help="File with the key sent to upstreams.")

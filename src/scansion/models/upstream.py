@@ -17,7 +17,7 @@ from scansion.errors import ModelError
 
 __all__ = ["UPSTREAM_KINDS", "UpstreamError", "UpstreamFacts", "UpstreamServer"]
 
-UPSTREAM_KINDS = ("llama-server", "vllm", "ollama", "openai")
+UPSTREAM_KINDS = ("llama-server", "vllm", "ollama", "scansion", "openai")
 
 _CONNECT_SECONDS = 5.0
 _PROBE_SECONDS = 15.0
@@ -77,8 +77,11 @@ class UpstreamServer:
             ModelError: not an HTTP URL.
         """
         self.url = url.rstrip("/").removesuffix("/v1")
-        parsed = httpx.URL(self.url)
-        if parsed.scheme not in ("http", "https") or not parsed.host:
+        try:
+            parsed = httpx.URL(self.url)
+        except httpx.InvalidURL:
+            parsed = httpx.URL("")
+        if parsed.scheme not in ("http", "https") or not parsed.host or not 0 < (parsed.port or 80) < 1 << 16:
             raise ModelError(f"{url!r} is no upstream: give its address as http://HOST:PORT")
         self._kind = kind
         self.facts: UpstreamFacts | None = None
@@ -110,6 +113,9 @@ class UpstreamServer:
             found = await self.get_json("/api/tags")
             models = tuple(str(entry.get("name")) for entry in found.get("models", ()) if isinstance(entry, dict))
             facts = UpstreamFacts(kind, build=str((await self.get_json("/api/version")).get("version", "")), models=models)
+        elif kind == "scansion":
+            build = str((await self.get_json("/health")).get("version", ""))
+            facts = UpstreamFacts(kind, build=build, models=await self._openai_models(), takes_lark=True)
         else:
             build = str((await self.get_json("/version")).get("version", "")) if kind == "vllm" else ""
             facts = UpstreamFacts(kind, build=build, models=await self._openai_models())
@@ -119,6 +125,7 @@ class UpstreamServer:
     async def _ask_kind(self) -> str:
         for path, member, kind in (
             ("/props", "default_generation_settings", "llama-server"),
+            ("/api/version", "scansion", "scansion"),  # speaks Ollama's API too
             ("/api/version", "version", "ollama"),
             ("/version", "version", "vllm"),
         ):
@@ -170,7 +177,7 @@ class UpstreamServer:
     async def healthy(self) -> bool:
         """It answers at all, and is not loading its model."""
         kind = self.facts.kind if self.facts is not None else self._kind
-        path = {"llama-server": "/health", "vllm": "/health", "ollama": "/api/version"}.get(kind, "/v1/models")
+        path = {"llama-server": "/health", "vllm": "/health", "scansion": "/ready", "ollama": "/api/version"}.get(kind, "/v1/models")
         try:
             response = await self._client.get(path, timeout=_CONNECT_SECONDS)
         except httpx.HTTPError:

@@ -26,12 +26,14 @@ class Sent:
         text: the grammar, schema text, pattern, or JSON text of the choices.
         checker: what the answer is checked against as it comes back.
         note: what the sent form leaves to the check alone, or "".
+        options: of the schema, for an upstream that knows them.
     """
 
     form: str
     text: str
     checker: Compiled
     note: str = ""
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

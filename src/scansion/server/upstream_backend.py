@@ -190,6 +190,9 @@ class UpstreamBackend:
         recipe = constraint.recipe
         native = {"json_schema": "schema", "json_object": "json", "regex": "regex", "choices": "choice"}.get(recipe.kind)
         schema_only = kind in ("ollama", "openai")
+        if kind == "scansion" and native == "schema" and recipe.options:
+            # It keeps to the same options, so to the same texts.
+            return Sent(native, recipe.text, constraint.compiled, options=recipe.options)
         if native is not None and kind != "llama-server" and not recipe.options and not (schema_only and native in ("regex", "choice")):
             # The upstream chooses spelling and white space, so the check takes any that mean an instance of the schema.
             checker = constraint.compiled

@@ -10,6 +10,7 @@ from typing import Any
 from scansion.models.upstream import UpstreamError
 from scansion.server.backend import Job, LogprobEntry
 from scansion.server.errors import ApiError
+from scansion.server.generation_parameters import EFFORT
 from scansion.server.reasoning import after_reasoning
 
 __all__ = ["Chunk", "Wire", "check_sampling", "read_line", "request_for"]
@@ -23,6 +24,7 @@ _OLLAMA = frozenset(
 _SAMPLING = {"openai": _OPENAI, "vllm": _VLLM, "ollama": _OLLAMA}
 _RENAMED = {
     "llama-server": {"penalty_last_n": "repeat_last_n"},
+    "scansion": {"penalty_last_n": "repeat_last_n"},
     "vllm": {"repeat_penalty": "repetition_penalty"},
     "ollama": {"penalty_last_n": "repeat_last_n"},
 }
@@ -101,7 +103,10 @@ def request_for(kind: str, job: Job) -> Wire:
         if job.logprobs is not None:
             body |= {"logprobs": True, "top_logprobs": job.logprobs}
         arguments = dict(job.template_arguments)
-        if job.think is not None:
+        if kind == "scansion":
+            if job.think is not None:
+                body["reasoning_effort"] = min(EFFORT, key=lambda name: abs(EFFORT[name] - (job.think or 0.0)))
+        elif job.think is not None:
             arguments.setdefault("enable_thinking", job.think > 0)
         elif job.constraint is not None:
             arguments.setdefault("enable_thinking", False)
@@ -122,12 +127,16 @@ def _constrain(kind: str, job: Job, body: dict[str, Any]) -> bool:
         # Its own reasoning parser would take the answer for reasoning where a template opens <think> itself.
         body["reasoning_format"] = "none"
         return thinks
-    if kind == "vllm":
+    if kind == "scansion" and sent.form == "lark":
+        body["grammar"] = sent.text
+    elif kind in ("vllm", "scansion"):
         names = {"schema": "json", "gbnf": "grammar", "regex": "regex", "choice": "choice"}
         if sent.form == "json":
             body["structured_outputs"] = {"json_object": True}
         else:
             body["structured_outputs"] = {names[sent.form]: json.loads(sent.text) if sent.form in ("schema", "choice") else sent.text}
+        if kind == "scansion" and sent.options:
+            body["scansion"] = dict(sent.options)
     elif sent.form == "json":
         body["response_format"] = {"type": "json_object"}
     else:
