@@ -92,6 +92,7 @@ def test_ecma_patterns_search_as_with_the_u_flag(pattern: str, accepted: list[st
         (r"a*+ab", [], ["ab", "aab"]),
         (r"\d{1,3}+\d", ["1234"], ["12", "123"]),
         (r"(?>ab)c|(?>a+)c", ["abc", "aac"], ["bc"]),
+        (r"(?>a*?)b|(?>c{2,3}?)c|(?>d??)e", ["b", "ccc", "e"], ["ab", "cccc", "de"]),
         (r".*?(?<=end)", ["the end"], ["ended"]),
     ],
 )

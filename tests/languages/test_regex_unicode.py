@@ -73,6 +73,12 @@ def test_properties_by_name(name: str, inside: str, outside: str) -> None:
     assert all(without.matches(c) and not within.matches(c) for c in outside)
 
 
+def test_only_ascii_letters_have_a_case_under_the_flag_a() -> None:
+    for pattern in ("(?ai)k", "(?i)(?a:[k])", "(?i-u)k", r"(?ai)[^\W\d_a-jl-z]"):
+        assert parse_python(pattern).words(9) == ["K", "k"], pattern
+    assert parse_python("(?ai)[^k]").matches("\u212a") and not parse_python("(?i)[^k]").matches("\u212a")
+
+
 def test_sets_under_ignored_case_are_closed_before_negation() -> None:
     language = parse_python("(?i)[^k]")
     assert not any(language.matches(c) for c in "kK\u212a") and language.matches("x")

@@ -153,6 +153,7 @@ ws ::= [ \t\n]*
     ),
     "a special token": ('root ::= <|im_start|> "user\\n" [^<]* "</s>" | "none"\n', ["none"], ["nobody"]),
     "tokens excluded": ('root ::= "say: " !<|im_start|> [a-z]*\n', [], ["say; x"]),
+    "tokens excluded behind text": ('root ::= "ta" "," " "? !<[42]> [a-z]*\n', [], ["ta,x"]),
     "token ids": ("root ::= <[30]> <[31]>+ [a-c]?\n", [], ["zzz"]),
     "words": (
         "root ::= " + " | ".join(f'"{word}"' for word in ["yes", "yesterday", "no", "north", "not", "é", "è", "ètage"]) + "\n",

@@ -27,8 +27,17 @@ CUT_LATE_ALLOWED = 0x103
 BEGIN = 0x104
 _LAST_VALUE = 0x3FFFFF  # four bytes of which the first gives four bits
 _LATE = (CUT_LATE_ALLOWED, CUT_LATE_ALLOWED, 4)
-# The rest of a token from some place inside it on.
-ANY_MIDDLE = Language.char_class([(1, 0xFF), (CUT, CUT_LATE_ALLOWED)]).repeat(1, None)
+# The rest of a token from some place inside it on, with at least one whole character.
+ANY_MIDDLE = Language.automaton(
+    [
+        [(1, 0x7F, 4), (0xC0, 0xDF, 1), (0xE0, 0xEF, 2), (0xF0, 0xFF, 3)],
+        [(1, 0xFF, 4)],
+        [(1, 0xFF, 1)],
+        [(1, 0xFF, 2)],
+        [(1, 0xFF, 4), (CUT, CUT_LATE_ALLOWED, 4)],
+    ],
+    [False, False, False, False, True],
+)
 
 # The beginning of a character at the end of a token that has been allowed.
 ENDING = Language.automaton(

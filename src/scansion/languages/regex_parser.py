@@ -78,6 +78,7 @@ class _Parser(PatternReader):
     def __init__(self, pattern: str, *, ecma: bool, flags: Flags) -> None:
         super().__init__(pattern, ecma=ecma, flags=flags)
         self.names: set[str] = set()
+        self.lazy: dict[int, Repeat] = {}  # repetitions written lazily, by identity: an atomic group keeps their first match
 
     # Structure: one loop with a stack of open groups, so that depth costs no recursion
 
@@ -210,8 +211,9 @@ class _Parser(PatternReader):
             low, high = (0, None) if char == "*" else (1, None) if char == "+" else (0, 1)
             self.pos += 1
         following = text[self.pos : self.pos + 1]
-        if following == "?":
-            self.pos += 1  # lazy: other matches first, the same texts
+        lazy = following == "?"
+        if lazy:
+            self.pos += 1  # other matches first, the same texts
         elif following == "+" and not self.ecma:
             self.pos += 1
             return self._possessive(atom, low, high, start)
@@ -222,7 +224,12 @@ class _Parser(PatternReader):
             self.fail(f"{text[start:offset]} matches no text and cannot be repeated", offset, "quantifier")
         if low == high == 1:
             return atom
-        return _EMPTY if high == 0 else Repeat(atom, low, high, start)
+        if high == 0:
+            return _EMPTY
+        repeated = Repeat(atom, low, high, start)
+        if lazy:
+            self.lazy[id(repeated)] = repeated
+        return repeated
 
     def _possessive(self, atom: Regex, low: int, high: int | None, start: int) -> Regex:
         """``C*+``: as many as there are and none given back, exact where the body is one character."""
@@ -339,7 +346,9 @@ class _Parser(PatternReader):
         if type(body) is Sequence and all(type(part) in (Literal, CharacterClass) for part in body.parts):
             return body
         if type(body) is Repeat:
-            return self._possessive(body.body, body.low, body.high, offset)
+            least = body.low
+            high = least if id(body) in self.lazy else body.high
+            return self._possessive(body.body, least, high, offset)
         return self.unsupported("an atomic group with more than one way to match is not enforced", offset, "(?>", "write (?:...)")
 
 

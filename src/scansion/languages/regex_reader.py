@@ -19,7 +19,8 @@ _OCTAL = re.compile(r"0[0-7]{0,2}|[0-3][0-7]{2}")
 _WORD_EDGE = re.compile(r"\\b\{(?:start|end)(?:-half)?\}")
 _IN_BRACKET = re.compile(r"\\.|\[:\^?[a-z]+:\]|[\[\]\s]", re.DOTALL)  # what a class is counted by; escapes and POSIX names are stepped over
 _BRACKET = re.compile(r"\[\^?(?:[^\]\\]|\\.){1,60}\]")  # most classes; where one really ends only reading it tells
-_KEPT_BRACKETS = 512
+_CLASS_ESCAPE = re.compile(r"\\(?:[dDwWsS]|[pP](?:\{[^}]*\}|.))", re.DOTALL)
+_KEPT_CLASSES = 512
 
 
 class Flags(NamedTuple):
@@ -31,7 +32,7 @@ class Flags(NamedTuple):
     rust: bool = False  # no flag of a pattern: whose classes are meant where ``ascii`` is not set
 
 
-_brackets: dict[tuple[str, bool, Flags], Regex] = {}
+_classes: dict[tuple[str, bool, Flags], Regex] = {}
 
 
 class PatternReader:
@@ -70,7 +71,7 @@ class PatternReader:
 
     def char_class(self, ranges: Ranges, negated: bool = False) -> Regex:
         if self.flags.ignore_case:
-            ranges = unicode_classes.case_closure(ranges)
+            ranges = unicode_classes.case_closure(ranges, ascii_only=self.flags.ascii)
         if negated:
             ranges = unicode_classes.complement(ranges)
         if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
@@ -91,14 +92,20 @@ class PatternReader:
                 self.unsupported(f"{what} means different things to Python and Rust", start, what, "write \\b and a look-around")
             word = regex_classes.word(self._meaning())
             if self.flags.ignore_case:
-                word = unicode_classes.case_closure(word)
+                word = unicode_classes.case_closure(word, ascii_only=self.flags.ascii)
             return Assertion("boundary" if char == "b" else "no_boundary", word, start)
         if not self.ecma and char in "AZz":
             self.pos += 2
             return Assertion("text_start" if char == "A" else "text_end", (), start)
-        ranges = self._class_escape()
-        if ranges is not None:
-            return self.char_class(ranges)
+        if (written := _CLASS_ESCAPE.match(text, start)) is not None:
+            key = (written.group(), self.ecma, self.flags)
+            known = _classes.get(key)
+            if known is not None:
+                self.pos = written.end()
+                return known
+            ranges = self._class_escape()
+            if ranges is not None:
+                return self._kept(key, self.char_class(ranges))
         if char == "k" or ("1" <= char <= "9" and not self._octal_at(start + 1)):
             self.unsupported("a back-reference is not regular", start, f"\\{char}", "repeat the group's expression instead")
         return self.character(self._character_escape(in_class=False))
@@ -233,15 +240,18 @@ class PatternReader:
         if written is None:
             return self._bracket()
         key = (written.group(), self.ecma, self.flags)
-        known = _brackets.get(key)
+        known = _classes.get(key)
         if known is not None:
             self.pos = written.end()
             return known
         found = self._bracket()
-        if self.pos == written.end():
-            if len(_brackets) >= _KEPT_BRACKETS:
-                _brackets.clear()
-            _brackets[key] = found
+        return self._kept(key, found) if self.pos == written.end() else found
+
+    def _kept(self, key: tuple[str, bool, Flags], found: Regex) -> Regex:
+        """Remember what a spelling stands for."""
+        if len(_classes) >= _KEPT_CLASSES:
+            _classes.clear()
+        _classes[key] = found
         return found
 
     def _bracket(self) -> Regex:

@@ -223,8 +223,14 @@ def _folding() -> tuple[dict[int, tuple[int, ...]], list[int]]:
     return classes, sorted(classes)
 
 
-def case_closure(ranges: Ranges) -> Ranges:
-    """``ranges`` and everything equal to a member under simple case folding (CaseFolding.txt, statuses C and S)."""
+def case_closure(ranges: Ranges, *, ascii_only: bool = False) -> Ranges:
+    """``ranges`` and everything equal to a member under simple case folding (CaseFolding.txt, statuses C and S).
+
+    ``ascii_only``: only the letters of ASCII have a case.
+    """
+    if ascii_only:
+        letters = intersection(ranges, ((0x41, 0x5A), (0x61, 0x7A)))
+        return union(ranges, ((first ^ 0x20, last ^ 0x20) for first, last in letters))
     classes, cased = _folding()
     extra: list[tuple[int, int]] = []
     for first, last in ranges:
