@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -17,7 +18,8 @@ from scansion.server.errors import ApiError, from_error, keyword_of
 from scansion.server.json_mode import ANY_OBJECT_GBNF
 from scansion.server.model_names import ModelNames
 from scansion.server.reasoning import ReasoningSplit
-from scansion.server.recipes import Recipe
+from scansion.server.recipes import TOOL_OPEN, Recipe
+from scansion.server.repeated_members import RepeatedMembers
 from scansion.server.text_check import TextCheck
 from scansion.server.upstream_dialects import Chunk, check_sampling, read_line, request_for
 
@@ -246,6 +248,7 @@ class UpstreamBackend:
         wire = request_for(facts.kind, job)
         split = ReasoningSplit() if wire.splits_reasoning else None
         check = _Check(job, pool, client)
+        once = _members_once(job)
         last = Chunk()
         ended = False
         started = time.monotonic()
@@ -259,6 +262,8 @@ class UpstreamBackend:
                 if split is not None:
                     more, content = split.feed(content)
                     reasoning += more
+                if once is not None:
+                    content = once.feed(content)
                 if content or reasoning or chunk.logprobs:
                     first_at = first_at or time.monotonic()
                     await check.feed(content)
@@ -277,6 +282,9 @@ class UpstreamBackend:
             raise UpstreamError(f"the upstream {server.url} ended its stream early", code="upstream_stream_broken", before_answer=False)
         if split is not None and (rest := split.finish()):
             yield Piece(reasoning=rest)
+        if once is not None and (rest := once.finish()):
+            await check.feed(rest)
+            yield Piece(rest)
         reason = "length" if last.finish_reason == "length" else "stop"
         complete = check.complete if job.constraint is not None else reason == "stop"
         if reason == "stop" and not complete and not job.stop and not job.validated:
@@ -291,7 +299,8 @@ class UpstreamBackend:
             prompt_tokens=last.prompt_tokens or 0,
             cached_tokens=last.cached_tokens or 0,
             tokens=last.tokens or 0,
-            report=_report(facts.kind, facts.build, job),
+            report=_report(facts.kind, facts.build, job)
+            | ({"repeated_members_left_out": once.left_out} if once is not None and once.left_out else {}),
             seconds=((first_at or now) - started, now - (first_at or now)),
         )
 
@@ -326,6 +335,18 @@ class _Check:
     @property
     def complete(self) -> bool:
         return self._check.whole if self._check is not None else self._validated
+
+
+def _members_once(job: Job) -> RepeatedMembers | None:
+    """For answers in which the upstream may repeat a key that the constraint allows once."""
+    constraint = job.constraint
+    sent = constraint.sent if constraint is not None else None
+    if constraint is None or sent is None or job.validated or job.logprobs is not None or not (sent.note or sent.form == "schema"):
+        return None
+    kind = constraint.recipe.kind
+    if kind == "tools":
+        return RepeatedMembers(mark=TOOL_OPEN, begins=json.loads(constraint.recipe.text)["answer"] is not None)
+    return RepeatedMembers() if kind in ("json_schema", "json_object") else None
 
 
 def _merged(last: Chunk, chunk: Chunk) -> Chunk:
