@@ -107,6 +107,11 @@ ERRORS = {
     "and of rules": ('start: "a" & "b"', GrammarError, 1, "&"),
     "token in a terminal": ("start: X\nX: <[1]>", GrammarError, 2, "terminal"),
     "bad token set": ("start: <[^*]>", GrammarError, 1, "set of tokens"),
+    "half a token range": ("start: <[1-]>", GrammarError, 1, "set of tokens"),
+    "two carets": ("start: <[^^1]>", GrammarError, 1, "set of tokens"),
+    "parameter of a terminal": ('start: A::0\nA: "a"', GrammarError, 1, "takes no parameter"),
+    "negative count": ('start: a{-1,}\na: "a"', GrammarError, 1, "expected a number"),
+    "no count": ('start: a{}\na: "a"', GrammarError, 1, "expected a number"),
     "declare": ('%declare X\nstart: "a"', UnsupportedError, 1, "%declare"),
     "templates": ('start: a{"x"}\na{x}: x', UnsupportedError, 1, "template"),
     "unknown import": ("%import foo.INT\nstart: INT", UnsupportedError, 1, "foo.INT"),
@@ -148,6 +153,21 @@ def test_deep_groups_meet_a_limit() -> None:
     with pytest.raises(LimitError) as caught:
         Grammar.from_lark("start: " + "(" * 10_000 + '"a"' + ")" * 10_000)
     assert caught.value.limit == "depth"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["/x{1000001}/", "/" + "(" * 101 + ")" * 101 + "/", f'%regex {{"substring_chars": "{"a" * 80_001}"}}', r"/(?:(?!ab).){1,30000}\b/"],
+)
+def test_limits_of_terminals_have_a_place(body: str) -> None:
+    with pytest.raises(LimitError, match="line 2, column 4: "):
+        Grammar.from_lark(f'start: "a"\nB: {body}')
+
+
+def test_a_long_text_to_quote_from() -> None:
+    words = [f"word{number % 997}" for number in range(30_000)]
+    grammar = Grammar.from_lark(f'start: "<" %regex {{"substring_words": "{" ".join(words)}"}} ">"')
+    check_texts(grammar, [f"<{' '.join(words[500:560])}>", "<>"], ["<word3 word5>", "<ord3>"])
 
 
 def test_terminals_that_double_meet_a_limit() -> None:

@@ -6,6 +6,7 @@ terminals counts: a terminal may stop earlier than the longest match, so ``/[a-z
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from scansion._kernel import Language
@@ -47,6 +48,8 @@ from scansion.languages.source import Source
 __all__ = ["MAX_INSTANCES", "parse_lark"]
 
 MAX_INSTANCES = 100_000  # alternatives of parametric rules, over all values that can come up
+
+_TOKEN_RANGE = re.compile(r"([0-9]{1,11})(?:-([0-9]{1,11}))?")
 
 # What %llguidance may set. The first two change what is matched; the others only how llguidance works.
 _OPTIONS = {
@@ -249,6 +252,8 @@ class _Compiler:
     def name(self, tree: Name, own: int | None) -> Expression:
         name = tree.name
         if name.isupper():
+            if tree.parameter is not None:
+                raise self.source.error(tree.offset, f"the terminal {name} takes no parameter", construct=name)
             return Terminal(self.terminals.named(name, tree.offset), name)
         definition = self.definitions.get(name)
         if definition is None:
@@ -278,10 +283,9 @@ class _Compiler:
             return Tokens(negated=True)
         negated = inside.startswith("^")
         ranges: list[tuple[int, int]] = []
-        for piece in inside.lstrip("^").split(","):
-            first, _, last = piece.partition("-")
-            low = int(first) if first.isdigit() and len(first) < 12 else -1
-            high = (int(last) if last.isdigit() and len(last) < 12 else -1) if last else low
+        for piece in inside[negated:].split(","):
+            written = _TOKEN_RANGE.fullmatch(piece)
+            low, high = (int(written[1]), int(written[2] or written[1])) if written else (-1, -1)
             if not 0 <= low <= high <= MAX_TOKEN_ID:
                 raise self.source.error(
                     tree.offset, f"{text} is no set of tokens", construct=text[:40], hint="write <[42]>, <[1-9,12]>, <[^42]> or <[*]>"

@@ -405,7 +405,7 @@ class _Reader:
         if text[0] in "?!":
             raise self.source.error(offset, f"{text[0]!r} stands before the name of a rule only where it is defined", construct=text)
         self.advance()
-        if self.at("{") and not re.compile(r"\{[ \t]*[,0-9]").match(self.source.text, self.start):
+        if self.at("{") and not re.compile(r"\{[ \t]*[-+,0-9}]").match(self.source.text, self.start):
             raise self.source.error(self.start, "templates are not supported", construct="template", kind=UnsupportedError)
         if not self.take("::"):
             return Name(text, offset)

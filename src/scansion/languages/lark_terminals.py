@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scansion._kernel import Language
-from scansion.errors import GrammarError, UnsupportedError
+from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.languages.lark_common import COMMON, common_terminal
 from scansion.languages.lark_trees import (
     Alternatives,
@@ -31,7 +31,7 @@ __all__ = ["MAX_TERMINAL_SIZE", "Terminals", "shortest_matches", "substrings"]
 
 MAX_TERMINAL_SIZE = 200_000  # characters and operators of a terminal, with the terminals it names written out
 _MAX_CHAIN = 150  # terminals that name each other, one inside the other
-_MAX_CHUNKS = 20_000
+_MAX_CHUNKS = 80_000
 _REGEX_SPECIAL = frozenset("\\.^$*+?{}[]()|#&-~/ \t\n\r\f\v")
 
 
@@ -184,6 +184,8 @@ class Terminals:
                 raise self.source.error(
                     tree.offset + 1 + (error.offset or 0), error.message, construct=error.construct, hint=error.hint, kind=type(error)
                 ) from None
+            except LimitError as error:
+                raise self.placed(error, tree.offset) from None
             self.patterns[key] = language
         return language
 
@@ -203,7 +205,14 @@ class Terminals:
             raise self.source.limit(
                 tree.offset, f"the substring has {len(chunks):,} chunks; the limit is {_MAX_CHUNKS:,}", limit="chunks", allowed=_MAX_CHUNKS
             )
-        return substrings(chunks)
+        try:
+            return substrings(chunks)
+        except LimitError as error:
+            raise self.placed(error, tree.offset) from None
+
+    def placed(self, error: LimitError, offset: int) -> LimitError:
+        """The error of something that knows no lines, with the place in this text."""
+        return self.source.limit(offset, str(error), limit=error.limit, allowed=error.allowed)
 
 
 def shortest_matches(language: Language) -> Language:
@@ -215,14 +224,16 @@ def shortest_matches(language: Language) -> Language:
 def substrings(chunks: list[str]) -> Language:
     """Any run of chunks, and the empty text.
 
-    Kept linear in size: each suffix of the list is written from the next one, and a run may stop after any chunk.
+    Kept linear in size: each suffix of the list is written from the next one, and a run may stop after any chunk. Runs that begin
+    with the same chunk are one way on.
     """
     rest = Language.empty()  # runs that begin at the chunk after this one, or stop here
-    starts = [rest]
+    following: dict[str, list[Language]] = {}  # what may come after a first chunk
     for chunk in reversed(chunks):
+        following.setdefault(chunk, []).append(rest)
         rest = Language.union([Language.empty(), Language.concat([Language.literal(chunk), rest])])
-        starts.append(rest)
-    return Language.union(starts)
+    ways = [Language.concat([Language.literal(chunk), Language.union(rests)]) for chunk, rests in following.items()]
+    return Language.union([Language.empty(), *ways])
 
 
 def _chunks(value: Any) -> list[str] | None:

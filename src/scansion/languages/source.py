@@ -64,7 +64,7 @@ class Source:
         line, column = self.position(offset)
         return kind(f"{message}\n{self.excerpt(offset)}", construct=construct, hint=hint, line=line, column=column, offset=offset)
 
-    def limit(self, offset: int, message: str, *, limit: str, allowed: int) -> LimitError:
+    def limit(self, offset: int, message: str, *, limit: str | None, allowed: int | None) -> LimitError:
         """A ``LimitError`` that names the place of an offset."""
         line, column = self.position(offset)
         return LimitError(f"line {line}, column {column}: {message}", limit=limit, allowed=allowed)
