@@ -117,3 +117,27 @@ def test_an_answer_with_a_repeated_member_is_not_lost(running, kind):
     assert answer.json()["x_scansion"]["repeated_members_left_out"] == 1
     events = [json.loads(line[6:]) for line in stream.text.splitlines() if line.startswith("data: {")]
     assert "".join(choice["delta"].get("content") or "" for event in events for choice in event["choices"]) == '{"a": 1, "b": 2, "c": 4}'
+
+
+@pytest.mark.parametrize(
+    ("schema", "begun", "end"),
+    [
+        (OPEN, '{"a": 1, "b": 2', "}"),
+        ({"type": "array", "items": OPEN}, '[{"a": 1}, {"a": 1, "b": [2]', "}]"),
+        # Nothing may be made up: here the outer object lacks a key.
+        ({"type": "object", "properties": {"x": OPEN, "y": {"type": "integer"}}, "required": ["x", "y"]}, '{"x": {"a": 1, "b": 2', None),
+    ],
+)
+def test_a_model_that_goes_in_circles_is_ended_where_the_answer_can_end(running, schema, begun, end):
+    upstream = StandInUpstream("llama-server")
+    script = json.dumps({"pieces": [begun, *[', "b": 2'] * 50], "finish": "length"})
+    body = {"messages": [{"role": "user", "content": script}], "response_format": {"type": "json_schema", "schema": schema}}
+    with running(upstream.application) as other, running(create_application(UpstreamBackend([other.url]))) as front:
+        answer = httpx.post(front.url + CHAT, json=body, timeout=20).json()
+    choice, report = answer["choices"][0], answer["x_scansion"]
+    if end is None:
+        assert (choice["message"]["content"], choice["finish_reason"], report["complete"]) == (begun, "length", False)
+    else:
+        assert (choice["message"]["content"], choice["finish_reason"], report["complete"]) == (begun + end, "stop", True)
+        assert report["repeated_members_left_out"] == 3
+        assert answer["usage"]["completion_tokens"] == 4

@@ -10,6 +10,7 @@ import json
 
 __all__ = ["RepeatedMembers"]
 
+_CIRCLES = 3
 _WHITE = " \t\r\n"
 
 
@@ -23,6 +24,8 @@ class RepeatedMembers:
             begins: the text may begin with JSON, also where there is a mark.
         """
         self.left_out = 0
+        self.goes_in_circles = False
+        """With what was fed last, so many have been left out that no end is to be expected."""
         self._mark = mark
         self._found = 0
         self._outside = not begins
@@ -37,8 +40,10 @@ class RepeatedMembers:
     def feed(self, text: str) -> str:
         """The next piece."""
         out: list[str] = []
+        before = self.left_out
         for character in text:
             self._take(character, out)
+        self.goes_in_circles = self.left_out > before and self.left_out >= _CIRCLES
         return "".join(out)
 
     def finish(self) -> str:

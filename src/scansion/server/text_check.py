@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from scansion.server.byte_vocabulary import byte_vocabulary
@@ -9,6 +10,8 @@ from scansion.server.byte_vocabulary import byte_vocabulary
 if TYPE_CHECKING:
     from scansion.matching import Matcher
     from scansion.server.compile_pool import Compiled, CompilePool
+
+_CLOSERS = re.compile(r"[]}\s]*(</tool_call>)?")
 
 __all__ = ["TextCheck", "taken"]
 
@@ -57,3 +60,10 @@ class TextCheck:
             good = len(self._text) + new
         self._text = text
         return good, self.whole
+
+    def closers(self) -> str:
+        """What ends the text with nothing but closing brackets (and a tool call's closing mark), or "" where more must be said."""
+        if self._matcher is None or self.whole:
+            return ""
+        rest = (self._matcher.shortest_completion() or b"").decode("utf-8", "replace")
+        return rest if _CLOSERS.fullmatch(rest) else ""

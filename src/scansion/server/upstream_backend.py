@@ -253,6 +253,7 @@ class UpstreamBackend:
         ended = False
         started = time.monotonic()
         first_at = 0.0
+        steps = 0
         async with server.stream(wire.path, wire.body) as lines:
             async for line in lines:
                 chunk = read_line(facts.kind, line)
@@ -268,6 +269,14 @@ class UpstreamBackend:
                     first_at = first_at or time.monotonic()
                     await check.feed(content)
                     yield Piece(content, reasoning, chunk.logprobs)
+                steps += bool(chunk.content)
+                if once is not None and once.goes_in_circles and (rest := check.closers()):
+                    # Here the answer can end as it is; later it would only be cut.
+                    once.finish()
+                    await check.feed(rest)
+                    yield Piece(rest)
+                    last = Chunk(finish_reason="stop", tokens=steps)
+                    break
                 last = _merged(last, chunk)
                 if chunk.done:
                     ended = True
@@ -331,6 +340,9 @@ class _Check:
             raise ApiError(
                 502, f"the upstream's answer left the constraint at byte {good}", code="upstream_left_grammar", details={"offset": good}
             )
+
+    def closers(self) -> str:
+        return self._check.closers() if self._check is not None else ""
 
     @property
     def complete(self) -> bool:
