@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.generation.stand_ins import StandInModel
+from tests.generation.stand_ins import StandInModel, Texts
 
 from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanHabits, whole_characters
 from scansion.generation.drafting import Drafting
@@ -190,3 +190,54 @@ def test_costs_are_learned_on_a_machine_whose_pace_wanders() -> None:
     single = costs.estimate(1)
     for size in (2, 4, 8):
         assert costs.estimate(size) / single == pytest.approx(1 + 0.5 * (size - 1), rel=0.15)
+
+
+def test_the_start_of_an_answer_is_a_place_of_its_own() -> None:
+    model = StandInModel()
+    token = {piece: index for index, piece in enumerate(model.vocabulary.tokens)}
+    text = b'{"name":{"name":'
+    first = Drafting(model, sources=["grammar"], longest=24, prompt=[])
+    first.propose(Span(text), [], None, 100)
+    first.observe(token[b"{"])  # here the model writes the two apart
+    before = [token[b"{"], token[b'"'], token[b"name"], token[b'":']]
+    for written in before[1:]:
+        first.observe(written)
+    first.propose(Span(b'{"name":'), before, None, 100)
+    first.observe(token[b'{"'])  # and here not
+    second = Drafting(model, sources=["grammar"], longest=24, prompt=[])
+    assert second.propose(Span(text), [], None, 100)[0] == token[b"{"]
+
+
+def test_the_last_token_of_an_answer_is_drawn_and_not_drafted() -> None:
+    model = StandInModel()
+    tokens = model.vocabulary.tokenize_greedy(b"xyz xyz")
+    for longer, sent in ((b"", tokens[:-1]), (b"!", tokens)):
+        matcher = Texts([b"xyz xyz" + longer], model.vocabulary).matcher()
+        drafting = Drafting(model, sources=["grammar"], longest=len(tokens), prompt=[])
+        for _ in range(2):  # the second time the last token is no guess any more
+            proposed = drafting.propose(matcher, [], matcher.fork, 100)
+            for token in tokens:
+                drafting.observe(token)
+        assert proposed == sent
+
+
+def test_looked_up_tokens_are_doubted_where_texts_part_again_and_again() -> None:
+    costs = measured({1: 1.0, 2: 1.7, 4: 2.5, 8: 4.0})
+    model = StandInModel()
+    model.costs = costs
+    value, key = 7, [1, 2, 3, 4, 5]
+    drafting = Drafting(model, sources=["ngram"], longest=1, prompt=[])
+    after_key = []
+    for _ in range(12):
+        for token in [*key, value]:
+            if token == value:
+                after_key.append(drafting.propose(None, [], None, 100))
+            else:
+                drafting.propose(None, [], None, 100)
+            drafting.observe(token)
+        value += 1  # never the same value again: every match is long, and wrong in one place
+    assert after_key[-1] == []
+    for expected in key:  # elsewhere the same matches are trusted as before
+        if expected not in key[:2]:  # two tokens have to agree
+            assert drafting.propose(None, [], None, 100) == [expected]
+        drafting.observe(expected)

@@ -97,17 +97,18 @@ class SpanHabits:
 
     def __init__(self, token_bytes: Callable[[int], bytes | None]) -> None:
         self._token_bytes = token_bytes
-        self._places: dict[tuple[int, bytes], int] = {}
+        self._places: dict[tuple[int | None, bytes], int] = {}
         self._instead: dict[int, list[int]] = {}
 
     def learn(self, before: int | None, forced: bytes, expected: int | None, token: int) -> None:
-        """With ``forced`` to come, ``token`` was written after ``before``, where the tokenizer has ``expected``."""
-        if before is not None:
-            place = (before, forced[:_SAME_BYTES])
-            self._places.pop(place, None)  # the latest last
-            self._places[place] = token
-            if len(self._places) > _MAX_PLACES:
-                del self._places[next(iter(self._places))]
+        """With ``forced`` to come, ``token`` was written after ``before``, where the tokenizer has ``expected``.
+
+        ``before`` is None where the answer starts: what is written first there is a habit as well."""
+        place = (before, forced[:_SAME_BYTES])
+        self._places.pop(place, None)  # the latest last
+        self._places[place] = token
+        if len(self._places) > _MAX_PLACES:
+            del self._places[next(iter(self._places))]
         if expected is not None:
             tokens = self._instead.setdefault(expected, [])
             if token in tokens:
@@ -117,7 +118,7 @@ class SpanHabits:
 
     def written(self, before: int | None, forced: bytes) -> int | None:
         """The token written last time in the same place, if it writes the beginning of ``forced``."""
-        token = None if before is None else self._places.get((before, forced[:_SAME_BYTES]))
+        token = self._places.get((before, forced[:_SAME_BYTES]))
         return None if token is None else self._fitting([token], forced)
 
     def in_place_of(self, expected: int, forced: bytes) -> int | None:

@@ -17,7 +17,7 @@ from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanHab
 from scansion.generation.events import DraftFigures
 from scansion.models.base import LanguageModel
 
-__all__ = ["Draft", "Drafting", "Probe"]
+__all__ = ["Draft", "Drafting", "Probe", "nothing_follows"]
 
 _FIRST_GUESSES = {"word": 0.95, "joined": 0.5, "habit": 0.95, "end": 0.4, "token": 0.4}
 """Chances of the kinds of tokens in a forced span, before anything is known:
@@ -30,6 +30,8 @@ _FIRST_GUESSES = {"word": 0.95, "joined": 0.5, "habit": 0.95, "end": 0.4, "token
 """
 _GUESS_BY_MATCH = (0.0, 0.0, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 """First guesses for looked-up tokens, by how many tokens before them agree; longer matches are taken together."""
+_MUCH_AGREES = 4
+"""Looked-up tokens after the same token are told apart by whether at least so many agree."""
 _GUESS_MODEL = 0.7
 _BYTES_PER_TOKEN = 16
 """How far to look ahead for forced bytes, for each token wanted."""
@@ -45,16 +47,27 @@ class Draft(NamedTuple):
     token: int
     source: str
     kind: str
-    """Predictions of one kind share a chance; so do, within it, those of one item."""
+    """Predictions of one kind share a chance."""
     guess: float
     """The chance of the kind before anything is known."""
     item: Hashable = None
+    """Those of one item too, where they have one: it is worth more than the kind once it was seen."""
     expected: int | None = None
     """In a forced span: what the tokenizer has in this place."""
 
 
 class Probe(SpanSource, Walker, Protocol):
     """A fork of a matcher: it walks ahead under the grammar without touching the answer."""
+
+    @property
+    def is_complete(self) -> bool: ...
+
+    def next_bytes(self) -> bytes: ...
+
+
+def nothing_follows(matcher: Probe) -> bool:
+    """Whether the text is complete and nothing may be added."""
+    return matcher.is_complete and not matcher.next_bytes() and matcher.forced_token() is None
 
 
 class _Spelling:
@@ -141,7 +154,10 @@ class Drafting:
             if (self._lookup is not None or self._model is not None) and len(predicted) < limit:
                 self._go_on(predicted, answer, probe, limit)
         self._predicted = predicted
-        self._sent = self._costs.best_length([self._chance(draft) for draft in predicted])
+        sent = self._costs.best_length([self._chance(draft) for draft in predicted]) if predicted else 0
+        if sent and sent == len(predicted) and probe is not None and self._ends_answer(predicted, probe()):
+            sent -= 1  # the pass that verifies the token before the last one draws the last one, and no other is wanted
+        self._sent = sent
         for draft in predicted[: self._sent]:
             self.figures[draft.source].proposed += 1
         return [draft.token for draft in predicted[: self._sent]]
@@ -167,6 +183,10 @@ class Drafting:
             self._predicted = []
             self._sent = 0
 
+    @staticmethod
+    def _ends_answer(predicted: Sequence[Draft], walker: Probe) -> bool:
+        return all(walker.accept(draft.token) for draft in predicted) and nothing_follows(walker)
+
     def _chance(self, draft: Draft) -> float:
         return self._chances_of(draft).estimate(draft.kind, draft.guess, draft.item)
 
@@ -178,7 +198,7 @@ class Drafting:
     def _from_grammar(self, span: SpanSource, answer: Sequence[int], limit: int) -> list[Draft]:
         token = span.forced_token()
         if token is not None:
-            return [_in_span(token, "token", item=token)]
+            return [_in_span(token, "token", item=("token", token))]
         self._forced_left = span.forced_bytes(limit * _BYTES_PER_TOKEN)
         return self._cut(whole_characters(self._forced_left), answer, limit)
 
@@ -197,7 +217,7 @@ class Drafting:
             if chosen is None and expected is not None:
                 chosen = self._spelling.habits.in_place_of(expected, rest)
             if chosen is not None:
-                draft = _in_span(chosen, "habit", item=(last, rest[:_PLACE_BYTES]), expected=expected)
+                draft = _in_span(chosen, "habit", item=("habit", last, rest[:_PLACE_BYTES]), expected=expected)
             elif expected is not None:
                 draft = self._by_tokenizer(expected, rest)
             else:
@@ -210,9 +230,9 @@ class Drafting:
     def _by_tokenizer(self, token: int, rest: bytes) -> Draft:
         data = self._token_bytes(token) or b""
         if len(data) == len(rest):
-            return _in_span(token, "end", item=token, expected=token)
+            return _in_span(token, "end", item=("end", token), expected=token)
         if len(data) > 1 and all(byte in _PUNCTUATION for byte in data):
-            return _in_span(token, "joined", item=token, expected=token)
+            return _in_span(token, "joined", item=("joined", token), expected=token)
         return _in_span(token, "word", expected=token)
 
     def _grid(self, forced: bytes, start: int, before: Sequence[int], limit: int) -> dict[int, int]:
@@ -260,12 +280,16 @@ class Drafting:
         if self._lookup is None:
             return []
         tokens, matched = self._lookup.propose([draft.token for draft in ahead], limit)
+        before = ahead[-1].token if ahead else self._last
         drafts: list[Draft] = []
         for token in tokens:
             if walker is not None and not walker.accept(token):
                 break
             agreeing = min(matched + len(drafts), len(_GUESS_BY_MATCH) - 1)
-            drafts.append(Draft(token, "ngram", f"after {agreeing} agreeing", _GUESS_BY_MATCH[agreeing]))
+            # After some tokens (the quote a value starts with) texts part again and again, however much agreed before.
+            place = ("after", before, agreeing >= _MUCH_AGREES)
+            drafts.append(Draft(token, "ngram", f"after {agreeing} agreeing", _GUESS_BY_MATCH[agreeing], place))
+            before = token
         return drafts
 
     def _from_model(self, ahead: Sequence[Draft], answer: Sequence[int], walker: Probe | None, limit: int) -> list[Draft]:

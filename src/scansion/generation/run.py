@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scansion.errors import ContextError, RequestError, ScansionError
 from scansion.generation.assist import AssistTracker
 from scansion.generation.budget import BudgetedMatcher
-from scansion.generation.drafting import Drafting
+from scansion.generation.drafting import Drafting, nothing_follows
 from scansion.generation.events import Completion, Delta, Stats, TokenLogprob
 from scansion.generation.options import GenerationOptions
 from scansion.generation.text_stream import TextStream
@@ -228,8 +228,7 @@ class Run:
     def _notice_end(self) -> None:
         """Finish where nothing can or may follow."""
         matcher = None if self._thinking is not None or self._matcher is None else self._matcher.matcher
-        at_end = matcher is not None and matcher.is_complete and not matcher.next_bytes() and matcher.forced_token() is None
-        if at_end or self._content_stream.stopped:
+        if (matcher is not None and nothing_follows(matcher)) or self._content_stream.stopped:
             self.finish_reason = "stop"
         elif len(self._answer) >= self._budget:
             # Complete at the last token is an answer, not a cut.
