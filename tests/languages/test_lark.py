@@ -54,6 +54,7 @@ CASES = {
         ["ab", "abcfg"],
     ),
     "substring of words": ('start: %regex {"substring_words": "foo bar. baz"}', ["", "foo bar.", " bar", ". "], ["foo b", "oo"]),
+    "substring of runs": ('start: %regex {"substring_words": "हिन्दी  3.5-- x"}', ["  3.5-- ", "हिन्", "-- x"], [" 3.5", "3.5-", "हि"]),
     "substring of characters": ('start: %regex {"substring_chars": "abcb"}', ["bc", "cb", "b"], ["ac", "bb"]),
     "free text between calls": (
         'start: (head "=a>" /[0-9]+/ "</f>")* text\nhead[lazy]: TEXT "<f"\nTEXT: /(.|\\n)*/\ntext: TEXT',

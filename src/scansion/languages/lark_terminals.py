@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from scansion._kernel import Language
 from scansion.errors import GrammarError, LimitError, UnsupportedError
+from scansion.languages import unicode_classes
 from scansion.languages.lark_common import COMMON, common_terminal
 from scansion.languages.lark_trees import (
     Alternatives,
@@ -254,14 +257,13 @@ def _chunks(value: Any) -> list[str] | None:
 
 
 def _words(text: str) -> list[str]:
-    """Runs of letters, digits and underscores, and each other character by itself."""
-    words: list[str] = []
-    in_word = False
-    for character in text:
-        is_word = character.isalnum() or character == "_"
-        if is_word and in_word:
-            words[-1] += character
-        else:
-            words.append(character)
-        in_word = is_word
-    return words
+    """Runs of white space, of letters, numbers and ``_``, and of anything else, as Rust's ``char`` tells them apart."""
+    return _runs().findall(text)
+
+
+@functools.cache
+def _runs() -> re.Pattern[str]:
+    space = unicode_classes.property_ranges("White_Space") or ()
+    word = unicode_classes.union(*(unicode_classes.property_ranges(name) or () for name in ("Alphabetic", "N")), [(0x5F, 0x5F)])
+    classes = ["".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges) for ranges in (space, word)]
+    return re.compile(f"[{classes[0]}]+|[{classes[1]}]+|[^{''.join(classes)}]+")
