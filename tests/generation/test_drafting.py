@@ -225,7 +225,7 @@ def test_looked_up_tokens_are_doubted_where_texts_part_again_and_again() -> None
     costs = measured({1: 1.0, 2: 1.3})
     model = StandInModel()
     model.costs = costs
-    value, key = 7, [1, 2, 3, 4, 5]
+    value, key = 20, list(range(1, 15))
     drafting = Drafting(model, sources=["ngram"], longest=1, prompt=[])
     after_key = []
     for _ in range(12):
