@@ -72,8 +72,13 @@ def test_doctor_on_a_real_llama_server(llama_server):
 def test_serve_refuses_before_it_listens(tmp_path):
     empty = tmp_path / "keys"
     empty.write_text("\n")
+    foreign = tmp_path / "foreign"
+    foreign.write_text("# ours\nclé\n", encoding="utf-8")
     for arguments, words in (
         (["--api-key-file", str(empty)], "holds no key"),
+        (["--api-key-file", str(foreign)], "printable ASCII"),
+        (["--upstream", "http://127.0.0.1:99999"], "is no upstream"),
+        (["--drain", "inf"], "drain_seconds must be"),
         (["--api-key-file", str(tmp_path / "none")], "cannot be read"),
         (["--upstream", "ftp://x"], "is no upstream"),
         (["--upstream", "http://127.0.0.1:9", "--host", "0.0.0.0"], "can be reached by other machines"),

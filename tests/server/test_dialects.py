@@ -92,3 +92,38 @@ def test_reading():
         with pytest.raises(UpstreamError) as caught:
             read_line(kind, bad)
         assert not caught.value.before_answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("llama-server", {"choices": 5}),
+        ("llama-server", {"choices": {"0": {}}}),
+        ("vllm", {"choices": [{"delta": "text"}]}),
+        ("vllm", {"choices": [{"delta": {"content": ["text"]}}]}),
+        ("openai", {"choices": [{"delta": {"content": {"text": "x"}}}]}),
+        ("openai", {"choices": [], "usage": {"prompt_tokens": "many"}}),
+        ("openai", {"choices": [], "usage": [1]}),
+        ("vllm", {"choices": [{"delta": {}, "logprobs": {"content": [5]}}]}),
+        ("vllm", {"choices": [{"delta": {}, "logprobs": {"content": [{"token": "a", "bytes": [999], "logprob": -1}]}}]}),
+        ("ollama", {"message": [1], "done": False}),
+        ("ollama", {"message": {"content": 3}, "done": False}),
+        ("ollama", {"done": True, "eval_count": {}}),
+    ],
+)
+def test_lines_of_another_shape(kind, value):
+    with pytest.raises(UpstreamError) as caught:
+        read_line(kind, ("" if kind == "ollama" else "data: ") + json.dumps(value))
+    assert caught.value.code == "upstream_stream_broken"
+
+
+def test_what_is_absent_or_null_is_no_fault():
+    for kind, value in (
+        ("openai", {"choices": None, "usage": None}),
+        ("openai", {"choices": [{"delta": None, "logprobs": None}]}),
+        ("vllm", {"choices": [{"delta": {"content": None}, "logprobs": {"content": [{"token": "a", "logprob": None}]}}]}),
+        ("ollama", {"message": None, "done": True, "eval_count": None}),
+    ):
+        assert read_line(kind, ("" if kind == "ollama" else "data: ") + json.dumps(value)).content == ""
+    endless = 'data: {"choices": [{"delta": {"content": "a"}, "logprobs": {"content": [{"token": "a", "logprob": -Infinity}]}}]}'
+    assert read_line("vllm", endless).logprobs[0].logprob == -9999.0

@@ -12,8 +12,9 @@ from time import perf_counter
 import click
 
 import scansion
+from scansion.cli.key_files import first_key
 from scansion.cli.output import ResultWriter
-from scansion.errors import ModelError, RequestError, ScansionError
+from scansion.errors import ModelError, ScansionError
 
 __all__ = ["Finding", "command", "examine"]
 
@@ -65,11 +66,7 @@ def _upstream(url: str, model: str | None, kind: str, key_file: Path | None) -> 
         from scansion.server.upstream_doctor import examine_upstream
     except ImportError as error:
         raise ModelError(f"looking at an upstream needs more packages ({error.name}): pip install 'scansion[server]'") from None
-    try:
-        key = key_file.read_text(encoding="utf-8").strip() if key_file is not None else None
-    except (OSError, UnicodeDecodeError) as error:
-        raise RequestError(f"the key file {key_file} cannot be read ({error})") from None
-    found = examine_upstream(url, model=model, kind=kind, key=key)
+    found = examine_upstream(url, model=model, kind=kind, key=first_key(key_file))
     return [Finding(one.name, one.text + (f" ({one.hint})" if one.hint else ""), one.good) for one in found]
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scansion.errors import ModelError, RequestError
+from scansion.cli.key_files import first_key, read_keys
+from scansion.errors import ModelError
 
 if TYPE_CHECKING:
     from scansion.server.backend import Backend
@@ -82,14 +83,14 @@ def command(
     except ImportError as error:
         raise ModelError(f"the server needs more packages ({error.name}): pip install 'scansion[server]'") from None
 
-    server_settings = ServerSettings(api_keys=_keys(api_key_file) if api_key_file is not None else (), aliases=aliases, **settings)
+    server_settings = ServerSettings(api_keys=read_keys(api_key_file) if api_key_file is not None else (), aliases=aliases, **settings)
     backend: Backend
     if upstreams:
         if model_path is not None:
             raise click.UsageError("--upstream serves the upstream's models: -m has no place beside it")
         from scansion.server.upstream_backend import UpstreamBackend
 
-        key = _keys(upstream_key_file)[0] if upstream_key_file is not None else None
+        key = first_key(upstream_key_file)
         backend = UpstreamBackend(
             upstreams, kind=upstream_kind, key=key, concurrency=concurrency, silence=upstream_timeout, aliases=aliases
         )
@@ -103,14 +104,3 @@ def command(
                 raise click.UsageError(f"--alias {alias}={name}: the model is {model.name}")
         backend = EmbeddedBackend(model, sequences=parallel, aliases=list(aliases))
     serve(backend, server_settings, host=host, port=port)
-
-
-def _keys(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RequestError(f"the key file {path} cannot be read ({error})") from None
-    keys = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    if not keys:
-        raise RequestError(f"the key file {path} holds no key: write one a line")
-    return keys

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from scansion.cli.key_files import first_key
 from scansion.cli.output import ResultWriter
-from scansion.errors import ModelError, RequestError
+from scansion.errors import ModelError
 
 __all__ = ["command"]
 
@@ -43,17 +44,8 @@ def command(*, url: str, model: str | None, key_file: Path | None, timeout: floa
         else:
             writer.write(f"{verdict.verdict:<9} {verdict.name:<28} {verdict.seconds:6.2f} s  {verdict.text}\n")
 
-    verdicts = validate_server(url, model=model, key=_key(key_file), timeout=timeout, seen=show)
+    verdicts = validate_server(url, model=model, key=first_key(key_file), timeout=timeout, seen=show)
     counts = {name: sum(verdict.verdict == name for verdict in verdicts) for name in ("honoured", "refused", "ignored", "broken")}
     if not as_json:
         writer.write(", ".join(f"{count} {name}" for name, count in counts.items()) + "\n")
     return EXIT_FINDINGS if counts["ignored"] or counts["broken"] else 0
-
-
-def _key(path: Path | None) -> str | None:
-    if path is None:
-        return None
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RequestError(f"the key file {path} cannot be read ({error})") from None

@@ -74,7 +74,7 @@ class UpstreamServer:
             silence: seconds without a byte after which an answer is given up.
 
         Raises:
-            ModelError: not an HTTP URL.
+            ModelError: not an HTTP URL, or a key no header can hold.
         """
         self.url = url.rstrip("/").removesuffix("/v1")
         try:
@@ -83,6 +83,8 @@ class UpstreamServer:
             parsed = httpx.URL("")
         if parsed.scheme not in ("http", "https") or not parsed.host or not 0 < (parsed.port or 80) < 1 << 16:
             raise ModelError(f"{url!r} is no upstream: give its address as http://HOST:PORT")
+        if key is not None and not (key.isascii() and key.isprintable()):
+            raise ModelError("the upstream's API key holds characters a header cannot: give it as printable ASCII")
         self._kind = kind
         self.facts: UpstreamFacts | None = None
         self.in_flight = 0
@@ -111,7 +113,7 @@ class UpstreamServer:
             facts = await self._llama_server()
         elif kind == "ollama":
             found = await self.get_json("/api/tags")
-            models = tuple(str(entry.get("name")) for entry in found.get("models", ()) if isinstance(entry, dict))
+            models = _names(found.get("models"), "name")
             facts = UpstreamFacts(kind, build=str((await self.get_json("/api/version")).get("version", "")), models=models)
         elif kind == "scansion":
             build = str((await self.get_json("/health")).get("version", ""))
@@ -172,7 +174,7 @@ class UpstreamServer:
 
     async def _openai_models(self) -> tuple[str, ...]:
         found = await self.get_json("/v1/models")
-        return tuple(str(entry["id"]) for entry in found.get("data", ()) if isinstance(entry, dict) and "id" in entry)
+        return _names(found.get("data"), "id")
 
     async def healthy(self) -> bool:
         """It answers at all, and is not loading its model."""
@@ -276,6 +278,13 @@ class UpstreamServer:
             )
         message = f"the connection to the upstream {self.url} broke ({type(error).__name__})"
         return UpstreamError(message, code="upstream_stream_broken", before_answer=before_answer)
+
+
+def _names(entries: object, member: str) -> tuple[str, ...]:
+    """Names in a list of models, which may be null where there are none."""
+    if not isinstance(entries, list):
+        return ()
+    return tuple(str(entry[member]) for entry in entries if isinstance(entry, dict) and member in entry)
 
 
 def _refusal(status: int, data: bytes) -> UpstreamError:

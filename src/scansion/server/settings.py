@@ -68,8 +68,8 @@ class ServerSettings:
                 raise RequestError(f"{name} must be greater than 0 and at most {_GREATEST:,}, not {getattr(self, name)!r}")
         if self.compile_memory < 256:
             raise RequestError(f"compile_memory must be at least 256 MiB, not {self.compile_memory}")
-        if any(not key for key in self.api_keys):
-            raise RequestError("an API key is empty")
+        if any(not key or not key.isascii() or not key.isprintable() for key in self.api_keys):
+            raise RequestError("an API key is empty or holds characters a header cannot: use printable ASCII")
         for origin in self.cors_origins:
             if origin != "*" and not _ORIGIN.match(origin):
                 raise RequestError(f"{origin!r} is no origin: give SCHEME://HOST or SCHEME://HOST:PORT, without a path")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ _OLLAMA = frozenset(
     ("temperature", "top_p", "top_k", "min_p", "typical_p", "repeat_penalty", "penalty_last_n", "frequency_penalty", "presence_penalty",
      "mirostat", "mirostat_tau", "mirostat_eta")
 )  # fmt: skip
+_NO_CHANCE = -9999.0
+"""The log probability OpenAI's API writes for none, where others write an infinity, which is no JSON."""
 _SAMPLING = {"openai": _OPENAI, "vllm": _VLLM, "ollama": _OLLAMA}
 _RENAMED = {
     "llama-server": {"penalty_last_n": "repeat_last_n"},
@@ -176,7 +178,7 @@ def read_line(kind: str, line: str) -> Chunk | None:
         UpstreamError: the line tells of an error, or is no line of such a stream.
     """
     if kind == "ollama":
-        return _read_ollama(_parsed(line)) if line.strip() else None
+        return _chunk(_read_ollama, line) if line.strip() else None
     if line.startswith("error:"):
         line = "data:" + line[6:]
     if not line.startswith("data:"):
@@ -184,13 +186,25 @@ def read_line(kind: str, line: str) -> Chunk | None:
     data = line[5:].strip()
     if data == "[DONE]":
         return Chunk(done=True)
-    return _read_openai(_parsed(data)) if data else None
+    return _chunk(_read_openai, data) if data else None
+
+
+def _chunk(read: Callable[[Mapping[str, Any]], Chunk], data: str) -> Chunk:
+    value = _parsed(data)
+    try:
+        chunk = read(value)
+        if not isinstance(chunk.content, str) or not isinstance(chunk.reasoning, str):
+            raise TypeError
+        return chunk
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        message = f"the upstream sent a line of another shape than it should: {data[:80]!r}"
+        raise UpstreamError(message, code="upstream_stream_broken", before_answer=False) from None
 
 
 def _parsed(data: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(data)
-    except ValueError:
+        value = json.loads(data, parse_constant=lambda _: _NO_CHANCE)
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         message = f"the upstream sent a line that is no JSON object: {data[:80]!r}"
@@ -215,9 +229,9 @@ def _read_openai(value: Mapping[str, Any]) -> Chunk:
         reasoning=delta.get("reasoning_content") or delta.get("reasoning") or "",
         logprobs=_logprobs(choice.get("logprobs")),
         finish_reason=choice.get("finish_reason"),
-        prompt_tokens=counts.get("prompt_tokens"),
-        cached_tokens=details.get("cached_tokens"),
-        tokens=counts.get("completion_tokens"),
+        prompt_tokens=_count(counts.get("prompt_tokens")),
+        cached_tokens=_count(details.get("cached_tokens")),
+        tokens=_count(counts.get("completion_tokens")),
     )
 
 
@@ -229,10 +243,14 @@ def _read_ollama(value: Mapping[str, Any]) -> Chunk:
         reasoning=message.get("thinking") or value.get("thinking") or "",
         logprobs=_logprobs({"content": value.get("logprobs")}),
         finish_reason=value.get("done_reason", "stop") if done else None,
-        prompt_tokens=value.get("prompt_eval_count") if done else None,
-        tokens=value.get("eval_count") if done else None,
+        prompt_tokens=_count(value.get("prompt_eval_count")) if done else None,
+        tokens=_count(value.get("eval_count")) if done else None,
         done=done,
     )
+
+
+def _count(value: Any) -> int | None:
+    return None if value is None else max(0, int(value))
 
 
 def _logprobs(value: Any) -> tuple[LogprobEntry, ...]:
@@ -246,8 +264,8 @@ def _logprobs(value: Any) -> tuple[LogprobEntry, ...]:
         )
     entries = []
     for entry in value.get("content") or ():
-        top = tuple((_token(other), other.get("logprob", 0.0)) for other in entry.get("top_logprobs") or ())
-        entries.append(LogprobEntry(_token(entry), entry.get("logprob", 0.0), top))
+        top = tuple((_token(other), float(other.get("logprob") or 0.0)) for other in entry.get("top_logprobs") or ())
+        entries.append(LogprobEntry(_token(entry), float(entry.get("logprob") or 0.0), top))
     return tuple(entries)
 
 
