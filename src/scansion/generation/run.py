@@ -207,23 +207,24 @@ class Run:
             self._logprobs.append(TokenLogprob(token, float(entry[0][token]), entry[1]))
         data = self._vocabulary.token_bytes(token) or b""
         self._stats.forced_tokens += self._forced_after(forced, len(data))
-        content, reasoning = b"", b""
-        if thinking is None:
-            content = data
-        else:
-            reasoning = data
-            self._think_left -= 1
-            if self._matcher is not None:
-                self._matcher.spend(1)
-            if thinking.closed:
-                content = thinking.leftover
-                reasoning = data[: len(data) - len(content)]
-                self._thinking = None
+        content, reasoning = (data, "") if thinking is None else self._reason(thinking, data)
         if self._tracker is not None:
             self._tracker.feed(data)
-        texts = self._content_stream.feed(content), self._reasoning_stream.feed(reasoning)
+        text = self._content_stream.feed(content) if content else ""
         self._notice_end()
-        return *texts, token
+        return text, reasoning, token
+
+    def _reason(self, thinking: ThinkingGate, data: bytes) -> tuple[bytes, str]:
+        """What of a token's bytes belongs to the answer, and the reasoning that can be shown."""
+        content, reasoning = b"", data
+        self._think_left -= 1
+        if self._matcher is not None:
+            self._matcher.spend(1)
+        if thinking.closed:
+            content = thinking.leftover
+            reasoning = data[: len(data) - len(content)]
+            self._thinking = None
+        return content, self._reasoning_stream.feed(reasoning)
 
     def _notice_end(self) -> None:
         """Finish where nothing can or may follow."""

@@ -37,12 +37,17 @@ class TextStream:
         if self.stopped:
             return ""
         text = self._held + self._decoder.decode(data)
-        found = [place for place in (text.find(stop) for stop in self._stops) if place >= 0]
-        if found:
-            self.stopped = True
+        keep = self._open_escape(text)
+        if self._stops:
+            found = [place for place in (text.find(stop) for stop in self._stops) if place >= 0]
+            if found:
+                self.stopped = True
+                self._held = ""
+                return text[: min(found)]
+            keep = max(keep, self._open_stop(text))
+        if not keep:
             self._held = ""
-            return text[: min(found)]
-        keep = max(self._open_escape(text), self._open_stop(text))
+            return text
         self._held = text[len(text) - keep :]
         return text[: len(text) - keep]
 

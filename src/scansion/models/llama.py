@@ -19,7 +19,7 @@ from scansion.models.base import ChatMessage, Feed, ModelSequence
 from scansion.models.chat import ChatTemplate
 from scansion.models.costs import ForwardCosts
 from scansion.models.files import check_model_file, default_model_path
-from scansion.models.llama_batch import Batch, Row
+from scansion.models.llama_batch import Batch, Piece
 from scansion.models.llama_library import clear_errors, interrupts_later, last_error, llama_library
 
 if TYPE_CHECKING:
@@ -241,27 +241,26 @@ class LlamaModel:
         """
         with self.lock:
             self._check_open()
-            rows: list[Row] = []
-            for place, feed in enumerate(feeds):
-                slot = feed.sequence
+            pieces: list[Piece] = []
+            total, all_wanted = 0, True
+            for slot, tokens, rows in feeds:
                 if not isinstance(slot, LlamaSequence) or slot.model is not self:
                     raise ModelError("a sequence belongs to the model that opened it")
-                start = len(slot.tokens)
-                if start + len(feed.tokens) > self.context_size:
+                start, count = len(slot._tokens), len(tokens)
+                if start + count > self.context_size:
                     raise ContextError(f"the text grew past the {self.context_size:,} tokens {self.name} holds: ask for fewer tokens")
-                first_row = len(feed.tokens) - feed.rows
-                rows += [
-                    Row(token, start + index, slot.number, place if index >= first_row else -1) for index, token in enumerate(feed.tokens)
-                ]
+                pieces.append(Piece(tokens, start, slot.number, rows))
+                total += count
+                all_wanted = all_wanted and rows == count
             started = perf_counter()
             try:
-                logits = self._batch.run(self._context, rows, len(feeds), self.vocabulary_size)
+                logits = self._batch.run(self._context, pieces, self.vocabulary_size)
             except ModelError:
-                for row in rows:  # part of the batch may have been stored
-                    self._forget(row.sequence, len(self._slots[row.sequence].tokens))
+                for piece in pieces:  # part of the batch may have been stored
+                    self._forget(piece.sequence, piece.start)
                 raise
-            if all(feed.rows == len(feed.tokens) for feed in feeds):
-                self.costs.record(len(rows), perf_counter() - started)
+            if all_wanted:
+                self.costs.record(total, perf_counter() - started)
             for feed in feeds:
                 feed.sequence._tokens.extend(feed.tokens)  # type: ignore[attr-defined]  # checked above to be a LlamaSequence
             return logits

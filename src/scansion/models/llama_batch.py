@@ -1,4 +1,8 @@
-"""Token batches for llama.cpp, filled through numpy instead of field by field."""
+"""Token batches for llama.cpp, filled through numpy instead of field by field.
+
+This runs between any two forward passes with the processor's caches full of the model's weights, so it is written for few
+operations: a slice assignment for each array and piece, and one view of the logits that is made anew only when they move.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,18 @@ from numpy.typing import NDArray
 
 from scansion.errors import ContextError, ModelError
 
-__all__ = ["Batch", "Row"]
+__all__ = ["Batch", "Piece"]
 
 
-class Row(NamedTuple):
-    """One token of a batch."""
+class Piece(NamedTuple):
+    """What one sequence brings to a forward pass."""
 
-    token: int
-    position: int
+    tokens: Sequence[int]
+    start: int
+    """Position of the first token in its sequence."""
     sequence: int
-    wanted_by: int
-    """Index of the feed that wants the logits after this token, or -1."""
+    rows: int
+    """Logits are wanted after each of the last ``rows`` tokens; at least 1."""
 
 
 class Batch:
@@ -46,57 +51,75 @@ class Batch:
             seq_id=_pointer(self._sequence_pointers, ctypes.POINTER(ctypes.c_int32)),
             logits=_pointer(self._wanted, ctypes.c_int8),
         )
+        self._places = np.arange(capacity, dtype=np.int32)
+        self._view: NDArray[np.float32] = np.empty((0, 0), np.float32)
+        self._view_at = 0
 
-    def run(self, context: Any, rows: Sequence[Row], n_feeds: int, width: int) -> list[NDArray[np.float32]]:
-        """Decode all rows in order, in as many passes as the capacity asks for.
+    def run(self, context: Any, pieces: Sequence[Piece], width: int) -> list[NDArray[np.float32]]:
+        """Decode all pieces in order, in as many passes as the capacity asks for.
 
         Returns:
-            For each feed its wanted logits, shape (wanted rows, width): views into llama.cpp's buffer where one
-            pass was enough for all wanted rows, copies otherwise.
+            For each piece its wanted logits, shape (rows, width): views into llama.cpp's buffer where one
+            pass was enough for all of them, copies otherwise.
 
         Raises:
+            ContextError: the cache is full.
             ModelError: llama.cpp failed.
         """
-        pieces: list[list[NDArray[np.float32]]] = [[] for _ in range(n_feeds)]
-        for start in range(0, len(rows), self._capacity):
-            chunk = rows[start : start + self._capacity]
-            last = start + self._capacity >= len(rows)
-            logits = self._decode(context, chunk, width)
-            # Feeds come one after the other, so each one's rows are a slice.
-            owners = [row.wanted_by for row in chunk if row.wanted_by >= 0]
-            begin = 0
-            while begin < len(owners):
-                end = begin
-                while end < len(owners) and owners[end] == owners[begin]:
-                    end += 1
-                piece = logits[begin:end]
-                pieces[owners[begin]].append(piece if last else piece.copy())
-                begin = end
-        return [piece[0] if len(piece) == 1 else np.concatenate(piece) for piece in pieces]
+        parts: list[list[NDArray[np.float32]]] = [[] for _ in pieces]
+        waiting: list[tuple[int, int]] = []  # piece and number of its rows in the pass being filled
+        filled = 0
+        for index, (tokens, start, sequence, rows) in enumerate(pieces):
+            first_wanted, done = len(tokens) - rows, 0
+            while done < len(tokens):
+                if filled == self._capacity:
+                    self._collect(self._decode(context, filled, waiting, width), waiting, parts, copy=True)
+                    waiting, filled = [], 0
+                count = min(len(tokens) - done, self._capacity - filled)
+                end = filled + count
+                self._token[filled:end] = tokens if count == len(tokens) else tokens[done : done + count]
+                self._position[filled:end] = self._places[:count]
+                self._position[filled:end] += start + done
+                self._sequence[filled:end] = sequence
+                unwanted = min(max(first_wanted - done, 0), count)
+                self._wanted[filled : filled + unwanted] = 0
+                self._wanted[filled + unwanted : end] = 1
+                if unwanted < count:
+                    waiting.append((index, count - unwanted))
+                filled, done = end, done + count
+        self._collect(self._decode(context, filled, waiting, width), waiting, parts, copy=False)
+        return [part[0] if len(part) == 1 else np.concatenate(part) for part in parts]
 
-    def _decode(self, context: Any, chunk: Sequence[Row], width: int) -> NDArray[np.float32]:
-        count = len(chunk)
-        tokens, positions, sequences, wanted_by = zip(*chunk, strict=True)
-        self._token[:count] = tokens
-        self._position[:count] = positions
-        self._sequence[:count] = sequences
-        wanted = np.asarray(wanted_by) >= 0
-        self._wanted[:count] = wanted
+    @staticmethod
+    def _collect(
+        logits: NDArray[np.float32], waiting: Sequence[tuple[int, int]], parts: list[list[NDArray[np.float32]]], *, copy: bool
+    ) -> None:
+        begin = 0
+        for index, rows in waiting:
+            part = logits[begin : begin + rows]
+            parts[index].append(part.copy() if copy else part)
+            begin += rows
+
+    def _decode(self, context: Any, count: int, waiting: Sequence[tuple[int, int]], width: int) -> NDArray[np.float32]:
         self._struct.n_tokens = count
         code = self._api.llama_decode(context, self._struct)
         if code == 1:
             raise ContextError("the model's cache is full: shorten the prompt or ask for fewer tokens")
         if code != 0:
             raise ModelError(f"llama.cpp failed in a forward pass of {count} tokens (code {code})")
-        total = int(np.count_nonzero(wanted))
+        total = sum(rows for _, rows in waiting)
         if total == 0:
-            return np.empty((0, width), np.float32)
+            return self._view[:0]
         # llama_get_logits waits for the pass to end and returns the wanted rows one after the other, in batch order.
-        start = ctypes.cast(self._api.llama_get_logits(context), ctypes.c_void_p).value
-        if not start:
+        first = self._api.llama_get_logits(context)
+        if not first:
             raise ModelError("llama.cpp returned no logits")
-        logits: NDArray[np.float32] = np.ctypeslib.as_array((ctypes.c_float * (total * width)).from_address(start)).reshape(total, width)
-        return logits
+        address = ctypes.addressof(first.contents)
+        if address != self._view_at or total > len(self._view):
+            memory = (ctypes.c_float * (total * width)).from_address(address)
+            self._view = np.ctypeslib.as_array(memory).reshape(total, width)
+            self._view_at = address
+        return self._view[:total]
 
 
 def _pointer(array: NDArray[Any], kind: Any) -> Any:

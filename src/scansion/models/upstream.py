@@ -238,6 +238,9 @@ class UpstreamServer:
             try:
                 if response.status_code >= 400:
                     raise _refusal(response.status_code, await self._error_body(response))
+                if (problem := _no_stream(response)) is not None:
+                    message = f"the upstream {self.url} answers {path} with {problem}: is this the address of its API?"
+                    raise UpstreamError(message, code="upstream_error", status=502)
                 yield self._lines(response)
             finally:
                 await response.aclose()
@@ -278,6 +281,14 @@ class UpstreamServer:
             )
         message = f"the connection to the upstream {self.url} broke ({type(error).__name__})"
         return UpstreamError(message, code="upstream_stream_broken", before_answer=before_answer)
+
+
+def _no_stream(response: httpx.Response) -> str | None:
+    """What a good answer is instead of a stream."""
+    if response.status_code != 200:
+        return f"status {response.status_code}"
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return "a page of HTML" if kind == "text/html" else None
 
 
 def _names(entries: object, member: str) -> tuple[str, ...]:
