@@ -8,6 +8,9 @@ import time
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
+from starlette.routing import Route
 from tests.server.stand_in_upstream import StandInUpstream
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
@@ -19,7 +22,7 @@ def named(schema):
 
 
 def ask(url, script, timeout=20, **more):
-    body = {"model": "stand-in", "messages": [{"role": "user", "content": json.dumps(script)}], **more}
+    body = {"messages": [{"role": "user", "content": json.dumps(script)}], **more}
     return httpx.post(f"{url}/v1/chat/completions", json=body, timeout=timeout)
 
 
@@ -98,6 +101,25 @@ def test_upstream_errors_come_through_as_json(front, status):
     assert told["upstream_error"] == error
     plain = ask(front.url, {"status": status, "error": "no JSON at all"})
     assert (plain.status_code, plain.json()["error"]["message"]) == (status, "no JSON at all")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [(RedirectResponse("http://127.0.0.1:9/"), "status 307"), (HTMLResponse("<h1>Please log in</h1>"), "a page of HTML")],
+)
+def test_an_address_that_is_not_the_api(running, answer, words):
+    from scansion.server.application import create_application
+    from scansion.server.upstream_backend import UpstreamBackend
+
+    async def chat(_):
+        return answer
+
+    models = Route("/v1/models", lambda _: JSONResponse({"data": [{"id": "x"}]}))
+    portal = Starlette(routes=[models, Route("/v1/chat/completions", chat, methods=["POST"])])
+    with running(portal) as other, running(create_application(UpstreamBackend([other.url]))) as server:
+        told = ask(server.url, {})
+    assert told.status_code == 502
+    assert words in told.json()["error"]["message"]
 
 
 def test_a_stream_that_breaks(front):
