@@ -16,6 +16,7 @@ from scansion.grammar.left_recursion import has_left_recursion, remove_left_recu
 from scansion.grammar.lower import lower, simplify
 from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Repeat, Rules, Seq, Text, choice, repeat, seq
 from scansion.grammar.nullable import nullable_rules
+from scansion.grammar.productive import require_productive
 from scansion.languages.gbnf import parse_gbnf
 
 A = Text(Language.literal("a"))
@@ -117,3 +118,51 @@ def test_ambiguity_costs_no_explosion() -> None:
     check_texts(grammar, ["a" * 300 + "x" + "bc" * 150], [])
     check_texts(Grammar.from_gbnf('root ::= root root | "a"'), ["a" * 1500], [])
     assert time.perf_counter() - started < 10
+
+
+EACH_OF_200 = " | ".join(f"r{number}" for number in range(200)) + ' | "b"'
+MAY_BE_EMPTY = '\nn ::= "n" | "(" n ")" | ""\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("root ::= " + "n " * 20_000 + 'root "x" | "y"' + MAY_BE_EMPTY, "rewritten_parts"),
+        ("root ::= (" + "n " * 20_000 + ')* "y"' + MAY_BE_EMPTY, "rewritten_parts"),
+        ("root ::= " + '(root | "") ' * 3000 + '"b"', "rewritten_parts"),
+        ("\n".join(f"{name} ::= {EACH_OF_200}" for name in ["root", *map("r{}".format, range(200))]), "rewritten_parts"),
+        ("root ::= " + "|" * 500_000, "grammar_items"),
+        ("root ::= " + "(" * 60_000 + '"a" | root ' + '"b")?' * 60_000, "grammar_items"),
+    ],
+)
+def test_what_would_take_the_square_meets_a_limit(text: str, limit: str) -> None:
+    with pytest.raises(LimitError) as caught:
+        Grammar.from_gbnf(text)
+    assert caught.value.limit == limit
+    assert str(caught.value).startswith("line ")
+
+
+def test_fixpoints_look_at_each_part_once() -> None:
+    count = 20_000
+    parts = " ".join(f"a{i}" for i in range(count))
+    rules = "\n".join(f'a{i} ::= a{i + 1} | root "q"' for i in range(count))
+    started = time.process_time()
+    grammar = parse_gbnf(f'{rules}\na{count} ::= "x"\nroot ::= {parts}')
+    require_productive(grammar)
+    assert nullable_rules(grammar) == set()
+    assert time.process_time() - started < 3
+    with pytest.raises(UnsatisfiableError, match="can never finish"):
+        require_productive(parse_gbnf(f'{rules}\na{count} ::= root "x"\nroot ::= {parts}'))
+
+
+@pytest.mark.parametrize("line", ['r{0} ::= "a" r{1}\n', 'r{0} ::= r{1} "a"\n', 'r{0} ::= "key{0}" ":" [0-9]+ r{1} | "(" r{0} ")"\n'])
+def test_long_chains_of_rules_are_read_quickly(line: str) -> None:
+    lines = ["root ::= r0\n"]
+    size = 0
+    while size < 1 << 18:
+        lines.append(line.format(len(lines) - 1, len(lines)))
+        size += len(lines[-1])
+    text = "".join(lines) + f'r{len(lines) - 1} ::= "b"'
+    started = time.process_time()
+    Grammar.from_gbnf(text)
+    assert time.process_time() - started < 2  # a quarter of a second on an idle machine

@@ -39,7 +39,7 @@ def remove_left_recursion(rules: Rules, nullable: set[str]) -> Rules:
     if not entangled:
         return rules
     bodies = dict(rules.rules)
-    nonempty = Nonempty(bodies, nullable)
+    nonempty = Nonempty(rules, bodies, nullable)
     rewritten: dict[str, Expression] = {}
     budget = _MAX_CLIMBS
     for component in entangled:
@@ -103,6 +103,7 @@ class _Component:
         self.steps: dict[str, list[tuple[str, Expression]]] = {name: [] for name in names}  # B: (rule it completes, what follows B there)
         self.chains: dict[str, list[str]] = {name: [] for name in names}  # B: rules that B alone completes
         for name in names:
+            nonempty.rule = name
             seeds: list[Expression] = []
             for member, rest in self.split(bodies[name], seeds):
                 if is_nullable(rest, nonempty.nullable):
@@ -127,6 +128,7 @@ class _Component:
                 yield from self.split(part, seeds)
         elif isinstance(expression, Seq):
             for index, part in enumerate(expression.parts):
+                self.nonempty.spend(len(expression.parts) - index)
                 rest = expression.parts[index + 1 :]
                 inner: list[Expression] = []
                 for member, follows in self.split(part, inner):
@@ -146,6 +148,8 @@ class _Component:
         """New bodies of the members, and the climbing rules they need."""
         bodies: dict[str, Expression] = {}
         completed = {name: self.completed_by(name) for name in self.names}
+        if len(self.names) > 1:
+            self.nonempty.spend(len(self.names) * sum(len(self.steps[done]) for member in self.names for done in completed[member]))
         for goal in self.names:
             starts = [seq([self.seeds[member], self.climb(goal, member)]) for member in self.names if self.seeds[member] != NOTHING]
             if goal in self.nonempty.nullable:
@@ -184,6 +188,7 @@ class _Component:
         order = [name]
         seen = {name}
         for member in order:
+            self.nonempty.spend(len(self.chains[member]))
             for completes in self.chains[member]:
                 if completes not in seen:
                     seen.add(completes)

@@ -157,6 +157,11 @@ class Rules:
         object.__setattr__(rules, "_survey", Survey({name: known.calls[name] for name in names}, known.kinds))
         return rules
 
+    def place(self, name: str) -> str:
+        """``line 3, column 1: the rule 'name'``, to begin a message with; rules that a pass made have no line."""
+        position = self.positions.get(name)
+        return f"line {position[0]}, column {position[1]}: the rule {name!r}" if position else f"the rule {name!r}"
+
     @property
     def survey(self) -> Survey:
         """What the rules call and are made of; walked once and kept."""

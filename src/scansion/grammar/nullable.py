@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from scansion._kernel import Language
+from scansion.errors import LimitError
 from scansion.grammar.graph import holds, least_fixpoint
 from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, choice, repeat, seq
 
-__all__ = ["Nonempty", "is_nullable", "nullable_rules", "repeat_nonempty_bodies"]
+__all__ = ["MAX_REWRITTEN_PARTS", "Nonempty", "is_nullable", "nullable_rules", "repeat_nonempty_bodies"]
+
+MAX_REWRITTEN_PARTS = 200_000  # n parts that may all be empty are written n times
+_RULE_PARTS = 10  # what a rule counts that is written a second time
 
 
 def is_nullable(expression: Expression, nullable: set[str]) -> bool:
@@ -27,11 +31,22 @@ class Nonempty:
     """Writes, for an expression, one that matches the same texts but not the empty one.
 
     Rules it needs in that form are added to ``bodies`` under new names by ``finish``.
+
+    Args:
+        rules: the grammar.
+        bodies: its bodies, to which rules are added.
+        nullable: its ``nullable_rules``.
+
+    Attributes:
+        rule: the rule whose parts are being written, for messages.
     """
 
-    def __init__(self, bodies: dict[str, Expression], nullable: set[str]) -> None:
+    def __init__(self, rules: Rules, bodies: dict[str, Expression], nullable: set[str]) -> None:
+        self.rules = rules
         self.bodies = bodies
         self.nullable = nullable
+        self.rule = rules.start
+        self._parts = 0
         self._names: dict[str, str] = {}
         self._todo: list[str] = []
         self._texts: dict[Language, Expression] = {}
@@ -54,18 +69,35 @@ class Nonempty:
             return repeat(expression.body, 1, expression.high)
         if isinstance(expression, Seq):
             # The first part that is not empty is the first, the second, ...: all before it are empty.
+            self.spend(len(expression.parts) ** 2 // 2)
             ways = [(self.of(part), expression.parts[index + 1 :]) for index, part in enumerate(expression.parts)]
             return choice([seq([first, *rest]) for first, rest in ways if first != NOTHING])
         return expression
 
+    def spend(self, parts: int) -> None:
+        """Count parts that are written anew.
+
+        Raises:
+            LimitError: more than ``MAX_REWRITTEN_PARTS`` in all.
+        """
+        self._parts += parts
+        if self._parts > MAX_REWRITTEN_PARTS:
+            raise LimitError(
+                f"{self.rules.place(self.rule)} has too many parts that may be empty, or begins with itself in too many ways: more than "
+                f"{MAX_REWRITTEN_PARTS:,} parts would be written to undo it",
+                limit="rewritten_parts",
+                allowed=MAX_REWRITTEN_PARTS,
+            )
+
     def finish(self) -> None:
         """Write the bodies of the rules ``of`` has asked for."""
         while self._todo:
-            name = self._todo.pop()
+            name = self.rule = self._todo.pop()
             self.bodies[self._names[name]] = self.of(self.bodies[name])
 
     def _rule(self, name: str) -> str:
         if name not in self._names:
+            self.spend(_RULE_PARTS)
             self._names[name] = f"{name}~some"
             if self._names[name] not in self.bodies:  # an earlier pass may have written it
                 self._todo.append(name)
@@ -91,8 +123,9 @@ def repeat_nonempty_bodies(rules: Rules, nullable: set[str]) -> Rules:
     if not to_rewrite:
         return rules
     bodies = dict(rules.rules)
-    nonempty = Nonempty(bodies, nullable)
+    nonempty = Nonempty(rules, bodies, nullable)
     for name in to_rewrite:
+        nonempty.rule = name
         bodies[name] = _rewrite(bodies[name], nonempty)
     nonempty.finish()
     # The bodies just written may repeat nullable things too: they are copies of bodies already rewritten, so they do not.

@@ -25,7 +25,9 @@ COMPATIBILITY_MODES = ("grammar", "llama.cpp")
 MAX_REPETITIONS = 1_000_000
 LLAMA_CPP_MAX_REPETITIONS = 2000  # MAX_REPETITION_THRESHOLD in src/llama-grammar.cpp
 MAX_TOKEN_ID = 2**31 - 2
-_MAX_ITEMS = 400_000  # a mebibyte of grammar as people and converters write it has half as many
+_MAX_ITEMS = 400_000  # about a second of work; a mebibyte of grammar as people and converters write it has 200,000 to 300,000
+_RULE_ITEMS = 3  # what a rule costs beside its parts
+_LIFTED_ITEMS = 8
 _MAX_NESTED_GROUPS = 16  # deeper groups get a rule of their own, to keep expressions shallow
 _MAX_STACKED_REPETITIONS = 4  # x{2}{3}...: more get a rule of their own as well
 
@@ -107,7 +109,7 @@ class _Parser:
         self.used_at: dict[str, int] = {}
         self.leaves: dict[str, Expression] = {}  # one node a spelling: grammars repeat their literals and classes
         self.lifted = 0
-        self.items = 0  # leaves, alternatives and groups in what has been read
+        self.items = 0  # what has been read, by what it costs: a leaf, an alternative, a group and a repetition one each
         # What llama.cpp counts for its limit on repetitions: symbols so far (named and made), and the weight of the last item.
         self.symbols: set[str] = set()
         self.made_symbols = 0
@@ -146,6 +148,7 @@ class _Parser:
         name = head.group(1)
         self.symbols.add(name)
         body, end = self.alternates(head.end(), name)
+        self.items += _RULE_ITEMS
         if self.items > _MAX_ITEMS:
             raise self.too_large(position)
         if name in self.rules and self.rules[name] != body and not self.llama_cpp:
@@ -306,6 +309,7 @@ class _Parser:
         if stacked >= _MAX_STACKED_REPETITIONS and not isinstance(body, Call):
             body = self.lift(name, body)
         sequence[-1] = repeat(body, low, high)
+        self.items += 1
 
     def check_llama_cpp_weight(self, start: int, low: int, high: int | None) -> None:
         """llama.cpp multiplies what nested repetitions expand to and refuses past its limit (``handle_repetitions``)."""
@@ -322,6 +326,7 @@ class _Parser:
     def lift(self, name: str, body: Expression) -> Expression:
         """Give a deep part a rule of its own, under a name no grammar can write."""
         self.lifted += 1
+        self.items += _LIFTED_ITEMS
         lifted = f"{name}~{self.lifted}"
         self.rules[lifted] = body
         return Call(lifted)
@@ -343,7 +348,7 @@ class _Parser:
     def too_large(self, offset: int) -> LimitError:
         return self.source.limit(
             offset,
-            f"the grammar has more than {_MAX_ITEMS:,} literals, classes, calls, alternatives and groups",
+            f"the grammar has more than {_MAX_ITEMS:,} items (literals, classes, rule names, alternatives, groups, repetitions, rules)",
             limit="grammar_items",
             allowed=_MAX_ITEMS,
         )
