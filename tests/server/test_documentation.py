@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 
 from scansion.server import ollama_parameters, openai_parameters
@@ -60,3 +62,17 @@ def test_every_parameter_of_the_clients_is_known():
     assert set(ollama.ChatRequest.model_fields) <= set(ollama_parameters.CHAT)
     assert set(ollama.GenerateRequest.model_fields) <= set(ollama_parameters.GENERATE)
     assert set(ollama.Options.model_fields) <= set(ollama_parameters.OPTIONS)
+
+
+@pytest.mark.model
+def test_the_first_steps_as_they_stand(embedded, capsys):
+    pytest.importorskip("openai")
+    pytest.importorskip("ollama")
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(example.replace("http://127.0.0.1:8080", embedded.url), {})  # noqa: S102
+    parsed, answer = capsys.readouterr().out.split("\n", 1)
+    assert re.match(r"name='.*' inhabitants=-?\d+", parsed)
+    assert set(json.loads(answer)) >= {"name", "inhabitants"}
+    request = re.search(r"-d '(\{.*?\})'\n", PAGE, re.DOTALL).group(1)
+    answer = httpx.post(embedded.url + "/v1/chat/completions", content=request, timeout=60).json()
+    assert "city" in json.loads(answer["choices"][0]["message"]["content"])
