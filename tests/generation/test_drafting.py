@@ -134,6 +134,26 @@ def test_sizes_never_run_are_guessed_then_interpolated() -> None:
     assert two.best_length([0.4]) == 0 and two.best_length([0.9]) == 1
 
 
+def test_one_slow_pass_does_not_silence_a_size() -> None:
+    costs = measured({1: 1.0, 2: 1.3})
+    costs.record(5, 50.0)  # the first of its size, while the machine did something else
+    assert costs.best_length([0.95] * 4) == 4
+    costs.record(5, 2.2)
+    assert costs.estimate(5) == pytest.approx(2.2)
+
+
+def test_drafts_are_tried_again_after_a_busy_time() -> None:
+    costs = measured({1: 1.0, 4: 4.5, 8: 9.0})  # a core was taken: more tokens in a pass brought nothing
+    sent = [costs.best_length([0.95] * 7) for _ in range(200)]
+    assert 0 < sum(1 for length in sent if length) <= 4
+    assert max(sent) == 3
+    for _ in range(2):
+        costs.record(4, 1.9)
+    assert costs.best_length([0.95] * 7) == 7  # what is true of four is taken to be true of eight
+    quiet = measured({1: 1.0, 4: 4.5})
+    assert not any(quiet.best_length([0.5] * 3) for _ in range(200))  # nothing is lost by not sending these
+
+
 def test_text_cut_another_way_is_drafted_that_way_the_next_time() -> None:
     model = StandInModel()
     token = {piece: index for index, piece in enumerate(model.vocabulary.tokens)}

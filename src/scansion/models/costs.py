@@ -18,6 +18,12 @@ _SLOWEST_LEARNING = 0.03
 """How much one pass moves what is known of its size once many were run."""
 _OUTLIER = 1.5
 """A pass that took more than this many times what was expected counts as having taken that: somebody else's doing."""
+_BELIEVED = 2
+"""Passes of a size before it may say that it costs more than its neighbours let expect; the faster of them counts."""
+_SURE = 0.8
+_TRY_AGAIN = 64
+"""After so many times that drafts as sure as this did not seem to pay, a few are sent to see whether that is still so."""
+_TRIAL = 3
 
 
 class ForwardCosts:
@@ -31,6 +37,7 @@ class ForwardCosts:
         self._at_pace: dict[int, float] = {}
         self._runs: dict[int, int] = {}
         self._pace = 1.0
+        self._declined = 0
 
     def record(self, n_tokens: int, seconds: float) -> None:
         """Learn from a pass in which the logits of every token were wanted. Longer ones than drafts make are not kept."""
@@ -41,6 +48,9 @@ class ForwardCosts:
             full, this = self.estimate(size), self.estimate(n_tokens)
             seconds *= size / n_tokens if full is None or this is None else full / this
         runs = self._runs[size] = self._runs.get(size, 0) + 1
+        if runs <= _BELIEVED and size > 1:
+            self._learn_anew(size, seconds / self._pace, runs)
+            return
         if runs == 1:
             self._at_pace[size] = seconds / self._pace
             return
@@ -50,20 +60,39 @@ class ForwardCosts:
         if runs > 2:  # what is hardly known says nothing about the machine
             self._pace *= 1 + surprise * _PACE
 
+    def _learn_anew(self, size: int, cost: float, runs: int) -> None:
+        """One of the first passes of a size, or of the first since it was given up: others may have run in between."""
+        old, single = self._at_pace.get(size), self._at_pace.get(1)
+        self._at_pace[size] = cost if runs == 1 or old is None else min(cost, old)
+        if runs == 1 and old is not None and single is not None and old > single > 0:
+            # What changed for this size has changed for those that were not tried.
+            change = max(cost - single, 0.0) / (old - single)
+            for other in self._at_pace:
+                if other not in (1, size):
+                    self._at_pace[other] = single + (self._at_pace[other] - single) * change
+
     def estimate(self, n_tokens: int) -> float | None:
         """Seconds a pass over ``n_tokens`` would take; None until a pass over a single token has been run."""
-        known = self._at_pace
-        if 1 not in known:
-            return None
-        if n_tokens in known:
-            return known[n_tokens] * self._pace
-        sizes = sorted(known)
-        if len(sizes) == 1:
-            return known[1] * self._pace * (1 + _GUESSED_SLOPE * (n_tokens - 1))
-        place = min(max(bisect_left(sizes, n_tokens), 1), len(sizes) - 1)  # beyond what was run, the last line goes on
-        low, high = sizes[place - 1], sizes[place]
-        slope = (known[high] - known[low]) / (high - low)
-        return max(known[low] + slope * (n_tokens - low), known[1]) * self._pace
+        return self._line(n_tokens)[-1] if 1 in self._at_pace else None
+
+    def _line(self, most: int) -> list[float]:
+        """Estimates for 1 to ``most`` tokens: straight lines between the sizes that are believed, the last one going on."""
+        known, single = self._at_pace, self._at_pace[1]
+        corners = sorted(size for size in known if size == 1 or self._runs[size] >= _BELIEVED)
+        line = [single * self._pace]
+        slope = _GUESSED_SLOPE * single
+        low = 1
+        for high in corners[1:]:
+            slope = (known[high] - known[low]) / (high - low)
+            line += [max(known[low] + slope * (n - low), single) * self._pace for n in range(low + 1, min(high, most) + 1)]
+            low = high
+            if len(line) >= most:
+                break
+        line += [max(known[low] + slope * (n - low), single) * self._pace for n in range(low + 1, most + 1)]
+        for size, cost in known.items():
+            if size <= most and self._runs[size] < _BELIEVED:
+                line[size - 1] = min(line[size - 1], cost * self._pace)
+        return line
 
     def best_length(self, chances: Sequence[float], *, each: float = 0.0) -> int:
         """How many of the drafted tokens to send, for the most expected tokens per second.
@@ -75,18 +104,34 @@ class ForwardCosts:
         Returns:
             0 to ``len(chances)``. While nothing is known of costs, all up to the first that is more likely wrong than right.
         """
-        single = self.estimate(1)
-        if single is None:
+        if not chances:
+            return 0
+        if 1 not in self._at_pace:
             return next((index for index, chance in enumerate(chances) if chance < 0.5), len(chances))
-        best, best_rate = 0, 1.0 / single
+        line = self._line(len(chances) + 1)
+        best, best_rate = 0, 1.0 / line[0]
         expected, reach = 1.0, 1.0
         for length, chance in enumerate(chances, start=1):
             reach *= chance
             expected += reach
-            seconds = self.estimate(length + 1)
-            if seconds is not None and expected / (seconds + each * length) > best_rate:
-                best, best_rate = length, expected / (seconds + each * length)
+            rate = expected / (line[length] + each * length)
+            if rate > best_rate:
+                best, best_rate = length, rate
+        if best:
+            self._declined = 0
+        elif not each and chances[0] >= _SURE:
+            best = self._another_trial(len(chances))
         return best
+
+    def _another_trial(self, most: int) -> int:
+        """Sure drafts do not seem to pay. Now and then some are sent all the same: the machine may have been busy when they last were."""
+        self._declined += 1
+        if self._declined < _TRY_AGAIN:
+            return 0
+        self._declined = 0
+        length = min(_TRIAL, most)
+        self._runs[_size(length + 1) or 1] = 0
+        return length
 
 
 def _size(n_tokens: int) -> int | None:
