@@ -253,8 +253,16 @@ def test_long_runs_of_optional_parts_meet_a_limit(pattern: str) -> None:
     assert "at offset" in str(caught.value) or "|" in pattern
 
 
+@pytest.mark.parametrize("pattern", ["." * 200_001, "(?i)" + "ab" * 100_001, "a{" * 200_001, "(?:a|b)" * 70_000])
+def test_patterns_of_too_many_items_meet_a_limit(pattern: str) -> None:
+    with pytest.raises(LimitError) as caught:
+        parse_python(pattern)
+    assert caught.value.limit == "pattern_items"
+
+
 def test_many_classes_are_read_quickly() -> None:
     started = time.process_time()
+    assert parse_python("[" + r"\w\P{Lu}" * 100_000 + "]").matches("é")
     Grammar.from_regex(r"\p{L}\p{Greek}\P{Lu}" * 5000)
     Grammar.from_regex(r"[\w\d\s]" * 50_000)
     assert time.process_time() - started < 3

@@ -98,6 +98,7 @@ class _Parser(PatternReader):
                 continue
             char = text[start]
             atom: Regex
+            self.count(1, start)
             if char == "(":
                 kind = self._open_group()
                 if kind is not None:
@@ -158,6 +159,7 @@ class _Parser(PatternReader):
         if not self.flags.ignore_case:
             atom: Regex = Literal(run)
         else:
+            self.count(len(run), start)
             letters = [self.character(ord(c)) for c in run]
             atom = letters[0] if len(letters) == 1 else Sequence(tuple(letters))
         if len(run) == 1:

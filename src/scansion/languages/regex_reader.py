@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from typing import NamedTuple, NoReturn
@@ -10,9 +11,10 @@ from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.languages import regex_classes, unicode_classes
 from scansion.languages.regex_syntax import Assertion, CharacterClass, Literal, Ranges, Regex
 
-__all__ = ["MAX_PATTERN_LENGTH", "Flags", "PatternReader"]
+__all__ = ["MAX_PATTERN_ITEMS", "MAX_PATTERN_LENGTH", "Flags", "PatternReader"]
 
 MAX_PATTERN_LENGTH = 1 << 20
+MAX_PATTERN_ITEMS = 200_000  # characters in a row are one item, unless their case is ignored
 
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 _OCTAL = re.compile(r"0[0-7]{0,2}|[0-3][0-7]{2}")
@@ -35,6 +37,12 @@ class Flags(NamedTuple):
 _classes: dict[tuple[str, bool, Flags], Regex] = {}
 
 
+@functools.lru_cache(maxsize=512)
+def _property(name: str, value: str | None, negated: bool) -> Ranges | None:
+    ranges = unicode_classes.property_ranges(name, value)
+    return unicode_classes.complement(ranges) if negated and ranges is not None else ranges
+
+
 class PatternReader:
     """A pattern, a position in it, and what stands there."""
 
@@ -49,9 +57,20 @@ class PatternReader:
         self.pos = 0
         self.ecma = ecma
         self.flags = flags
+        self.items = 0
         self.looked_at = 0  # items looked at to tell classes in classes
 
     # Errors
+
+    def count(self, items: int, offset: int) -> None:
+        """Count what has been read against `MAX_PATTERN_ITEMS`."""
+        self.items += items
+        if self.items > MAX_PATTERN_ITEMS:
+            raise LimitError(
+                f"the pattern has more than {MAX_PATTERN_ITEMS:,} items up to offset {offset}",
+                limit="pattern_items",
+                allowed=MAX_PATTERN_ITEMS,
+            )
 
     def fail(self, message: str, offset: int, construct: str, hint: str | None = None) -> NoReturn:
         raise GrammarError(message, construct=construct, hint=hint, offset=offset)
@@ -66,7 +85,8 @@ class PatternReader:
         if 0xD800 <= point <= 0xDFFF:
             return CharacterClass(())  # no text holds half of a surrogate pair
         if self.flags.ignore_case:
-            return self.char_class(((point, point),))
+            key = (chr(point), self.ecma, self.flags)
+            return _classes.get(key) or self._kept(key, self.char_class(((point, point),)))
         return Literal(chr(point))
 
     def char_class(self, ranges: Ranges, negated: bool = False) -> Regex:
@@ -139,11 +159,11 @@ class PatternReader:
         if not self.ecma and name.startswith("^"):
             name, negated = name[1:], not negated
         head, equals, value = name.partition("=")
-        ranges = unicode_classes.property_ranges(head, value if equals else None)
+        ranges = _property(head, value if equals else None, negated)
         if ranges is None:
             hint = "general categories (Lu), scripts (Script=Greek) and binary properties (Alphabetic) are known"
             self.fail(f"there is no Unicode property {name!r}", start, text[start : self.pos], hint)
-        return unicode_classes.complement(ranges) if negated else ranges
+        return ranges
 
     def _character_escape(self, in_class: bool) -> int:
         """The code point of the escape at the position."""
@@ -261,6 +281,7 @@ class PatternReader:
         if negated:
             self.pos += 1
         ranges: list[tuple[int, int]] = []
+        sets: dict[int, Ranges] = {}  # of escapes, each once however often it is written
         first = True
         while True:
             if self.pos >= length:
@@ -269,8 +290,8 @@ class PatternReader:
                 self.pos += 1
                 break
             first = False
-            self._bracket_item(ranges)
-        return self.char_class(unicode_classes.union(ranges), negated)
+            self._bracket_item(ranges, sets)
+        return self.char_class(unicode_classes.union(ranges, *sets.values()), negated)
 
     def _refuse_what_rust_reads_otherwise(self, start: int) -> None:
         """Unsupported: a class inside the class at ``start``, where the brackets match; white space in it that Rust skips."""
@@ -290,7 +311,8 @@ class PatternReader:
         if inner and (depth == 0 or self.looked_at > 4 * len(self.text)):
             self.unsupported("[ in a class means different things to Python and Rust", inner, "[", "write \\[ for the character")
 
-    def _bracket_item(self, ranges: list[tuple[int, int]]) -> None:
+    def _bracket_item(self, ranges: list[tuple[int, int]], sets: dict[int, Ranges]) -> None:
+        """Read one item of a class: characters go to ``ranges``, what escapes stand for to ``sets`` by identity."""
         text, start = self.text, self.pos
         if not self.ecma:
             if text[start : start + 2] in ("&&", "~~") or (text.startswith("--", start) and text[start + 2 : start + 3] not in ("", "]")):
@@ -300,12 +322,12 @@ class PatternReader:
                 posix = regex_classes.posix(text[start + 2 : close])
                 if posix is None:
                     self.fail(f"there is no class {text[start : close + 2]}", start, "[:")
-                ranges.extend(posix)
+                sets[id(posix)] = posix
                 self.pos = close + 2
                 return
         low = self._bracket_end()
         if not text.startswith("-", self.pos) or text[self.pos + 1 : self.pos + 2] in ("]", ""):
-            ranges.extend(((low, low),) if type(low) is int else low)  # type: ignore[arg-type]
+            self._add_end(low, ranges, sets)
             return
         dash = self.pos
         self.pos += 1
@@ -320,7 +342,14 @@ class PatternReader:
         if text.startswith("--", dash):
             self.unsupported("differences of classes (flag v) are not read", dash, "--", "write \\- for a hyphen, or a look-ahead")
         for end in (low, 0x2D, high):  # Annex B: the hyphen stands for itself
-            ranges.extend(((end, end),) if type(end) is int else end)  # type: ignore[arg-type]
+            self._add_end(end, ranges, sets)
+
+    @staticmethod
+    def _add_end(end: int | Ranges, ranges: list[tuple[int, int]], sets: dict[int, Ranges]) -> None:
+        if isinstance(end, int):
+            ranges.append((end, end))
+        else:
+            sets[id(end)] = end
 
     def _bracket_end(self) -> int | Ranges:
         """One character of a class, or a class escape's set."""
