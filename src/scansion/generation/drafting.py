@@ -206,14 +206,15 @@ class Drafting:
         """Forced text as tokens: as the model has written it before, else as its tokenizer writes it."""
         drafts: list[Draft] = []
         last = before[-1] if before else None
-        grid = self._grid(forced, 0, before, limit + 1)
+        grid: dict[int, int] = {}
         place = 0
         while place < len(forced) and len(drafts) < limit:
             rest = forced[place:]
             chosen = self._spelling.habits.written(last, rest)
-            if place not in grid and chosen is None:  # a habit has left the tokenizer's grid
-                grid = self._grid(forced, place, [*before[-1:], *(draft.token for draft in drafts)], limit + 1)
             expected = grid.get(place)
+            if chosen is None and expected is None:  # the first place without a habit, or habits have left the grid
+                grid = self._grid(forced, place, [*before, *(draft.token for draft in drafts)], limit + 1)
+                expected = grid.get(place)
             if chosen is None and expected is not None:
                 chosen = self._spelling.habits.in_place_of(expected, rest)
             if chosen is not None:
