@@ -6,7 +6,7 @@ import re
 
 __all__ = ["grammar_language"]
 
-_LARK_RULE = re.compile(r"^[?!]?_?[a-z][a-z0-9_-]*(\.-?[0-9]+)?(\[[^\]\n]*\])?[ \t]*:(?!:=)", re.MULTILINE)
+_LARK_RULE = re.compile(r"^[ \t]*[?!]{0,2}_*[a-z][a-z0-9_-]*(\.-?[0-9]+)?(\[[^\]\n]*\])?[ \t]*:(?!:=)", re.MULTILINE)
 _GBNF_RULE = re.compile(r"^[ \t]*[A-Za-z0-9_-]+[ \t]*::=", re.MULTILINE)
 
 
