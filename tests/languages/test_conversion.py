@@ -48,6 +48,8 @@ GRAMMARS = {
     "expressions": Grammar.from_gbnf('root ::= root "+" t | t\nt ::= "(" root ")" | [0-9]+ ("." [0-9]+)? | "é"'),
     "classes": Grammar.from_gbnf(r'root ::= [^\n\]"\\-]{1,3} [\x01-\x1f^]* "\u2028\"\\" .'),
     "counts": Grammar.from_gbnf('root ::= ("(" root? ")"){2,3} "x"{0,2}'),
+    "repeated optional parts": Grammar.from_regex(r"(?:[ab]?){2}(?:(?:ab|c{2})?)*(?:(?:d+)?){0,3}(?:e{2}){1,2}"),
+    "optional parts in rules": Grammar.from_lark('start: ["a" | x]{2,3} (["b"])* x?\nx: "(" start ")" | ("c"{2}){0,2}'),
     "regex": Grammar.from_regex(r"(?i)ab?[c-e]{2,4}|\d+(?!5)x"),
     "choices": Grammar.from_choices(["yes", "yesterday", "no", "é", ""]),
     "lark": Grammar.from_lark('start: a ("," a)*\na: NAME "=" %json {"type": "integer"}\nNAME: /[a-z]+/ & ~/if/\n%ignore / /'),

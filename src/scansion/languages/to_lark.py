@@ -153,8 +153,8 @@ def _regex(node: Expression, place: int) -> str:
             f"({'|'.join(_regex(part, _SEQUENCE) for part in node.parts)})" if place else "|".join(_regex(p, _SEQUENCE) for p in node.parts)
         )
     if isinstance(node, Repeat):
-        item = _regex(node.body, _ITEM)
-        return (f"({item})" if isinstance(node.body, Repeat) else item) + _bounds(node.low, node.high)
+        inside = _regex(node.body, _ITEM) + _bounds(node.low, node.high)
+        return inside if place < _ITEM else f"({inside})"
     raise UnsupportedError("this is not regular", construct="terminal")
 
 
