@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "errors.h"
 
@@ -40,6 +41,24 @@ class StableVector {
 
   private:
     std::unique_ptr<std::unique_ptr<T[]>[]> chunks_;
+    std::size_t size_ = 0;
+};
+
+// The same for one thread at a time: small while it holds little.
+template <class T, unsigned ChunkBits = 7>
+class SteadyVector {
+  public:
+    static constexpr std::size_t chunk_size = std::size_t{1} << ChunkBits;
+    T& operator[](std::size_t i) { return chunks_[i >> ChunkBits][i & (chunk_size - 1)]; }
+    const T& operator[](std::size_t i) const { return chunks_[i >> ChunkBits][i & (chunk_size - 1)]; }
+    std::size_t size() const { return size_; }
+    T& push() {
+        if ((size_ & (chunk_size - 1)) == 0) chunks_.push_back(std::make_unique<T[]>(chunk_size));
+        return (*this)[size_++];
+    }
+
+  private:
+    std::vector<std::unique_ptr<T[]>> chunks_;
     std::size_t size_ = 0;
 };
 

@@ -191,8 +191,7 @@ void fill_many(nb::sequence matchers, nb::handle mask) {
     MaskRows rows(mask, words);
     if (rows.rows() < list.size()) throw nb::value_error("the mask has fewer rows than there are matchers");
     nb::gil_scoped_release release;
-    for (std::size_t i = 0; i < list.size(); ++i)
-        if (list[i]) list[i]->fill(rows.row(static_cast<long long>(i)));
+    Matcher::fill_all(list, [&](std::size_t i) { return rows.row(static_cast<long long>(i)); });
 }
 }  // namespace
 

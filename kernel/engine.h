@@ -285,9 +285,9 @@ class Engine {
     std::unordered_map<std::uint32_t, std::uint32_t> key_of_text_;  // text trie node -> key id
     std::vector<bool> declared_prefix_;                         // by text trie node
 
-    StableVector<Stack> stacks_;
+    SteadyVector<Stack> stacks_;
     IndexTable stack_table_;
-    StableVector<State> states_;
+    SteadyVector<State> states_;
     std::vector<Thread> threads_;
     std::vector<StateId> targets_;
     IndexTable state_table_;

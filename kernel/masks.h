@@ -22,6 +22,8 @@ class Masks {
 
     // Writes ceil(V / 32) words.
     void fill(StateId state, std::uint32_t* out);
+    // Whether the mask has been computed already.
+    bool known(StateId state) const { return state < memo_of_state_.size() && memo_of_state_[state]; }
     // Ids of end tokens only.
     void fill_finished(std::uint32_t* out) const;
     std::size_t count() const { return memos_.size(); }

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,6 +66,9 @@ class Matcher {
     Matcher(const Matcher& other) : constraint_(other.constraint_), tables_(other.tables_), states_(other.states_) {}
 
     void fill(std::uint32_t* out);  // vocabulary.words() words
+    // The masks of many matchers (nullptr: none), row by row, those of different constraints on all processors where enough
+    // of them are new. A matcher may come twice.
+    static void fill_all(const std::vector<Matcher*>& matchers, const std::function<std::uint32_t*(std::size_t)>& row);
     bool allows(std::uint32_t token);
     bool accept(std::uint32_t token);
     bool accept_bytes(std::string_view bytes);
@@ -87,6 +91,7 @@ class Matcher {
     static constexpr StateId finished_state = 0xfffffffeu;
 
   private:
+    struct Batch;
     // Refuses a second thread instead of corrupting the sequence.
     class Use {
       public:

@@ -108,5 +108,32 @@ int main() {
         });
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == 0);
+
+    // Batches over many constraints, several at once: helpers compute for one of them, the others do without.
+    auto batches = [&](unsigned seed) {
+        std::mt19937 random(seed);
+        for (int round = 0; round < 4; ++round) {
+            std::vector<Matcher> matchers;
+            std::vector<Mask> wanted;
+            for (int i = 0; i < 12; ++i) {
+                const std::size_t program = random() % 2, document = random() % documents.size();
+                const std::size_t read = random() % documents[document].size();
+                Matcher& matcher = matchers.emplace_back(std::make_shared<Constraint>(json_program(program ? 200 : 8), shared_vocabulary));
+                if (!matcher.accept_bytes(documents[document].substr(0, read))) ++wrong;
+                wanted.push_back(expected[program][document][read]);
+            }
+            std::vector<Matcher*> batch{nullptr};
+            for (Matcher& matcher : matchers) batch.push_back(&matcher);
+            batch.push_back(batch[1]);
+            wanted.push_back(wanted[0]);
+            std::vector<Mask> rows(batch.size(), Mask(shared_vocabulary->words()));
+            Matcher::fill_all(batch, [&](std::size_t i) { return rows[i].data(); });
+            for (std::size_t i = 0; i < wanted.size(); ++i) wrong += rows[i + 1] != wanted[i];
+        }
+    };
+    threads.clear();
+    for (unsigned seed = 10; seed < 13; ++seed) threads.emplace_back(batches, seed);
+    for (std::thread& thread : threads) thread.join();
+    CHECK(wrong == 0);
     return finish();
 }

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -179,6 +182,44 @@ def test_a_batch_is_the_rows_one_by_one() -> None:
         if one is not None:
             one.fill_bitmask(alone, 0)
         assert (alone[0] == mask[row]).all()
+
+
+def batch_of_constraints(seed: int) -> bool:
+    """Whether the masks of matchers of constraints of their own, all new and one asked for twice, are those found one by one."""
+    draw = random.Random(seed)
+    texts = [random_text(Constraint(record().kernel(), VOCABULARY), draw, draw.randint(0, 30)) for _ in range(20)]
+
+    def fresh() -> list[Matcher]:
+        matchers = [Matcher(Constraint(record().kernel(), VOCABULARY)) for _ in texts]
+        for matcher, text in zip(matchers, texts, strict=True):
+            assert not text or matcher.accept_bytes(text)
+        return [*matchers, matchers[0]]
+
+    together, alone = (np.zeros((len(texts) + 1, (VOCABULARY.size + 31) // 32), np.int32) for _ in range(2))
+    fill_bitmasks(fresh(), together)
+    for row, matcher in enumerate(fresh()):
+        matcher.fill_bitmask(alone, row)
+    return bool((together == alone).all() and together.any(axis=1).all())
+
+
+def test_a_batch_of_many_constraints_is_shared_out() -> None:
+    assert all(batch_of_constraints(seed) for seed in range(6))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_has_helpers_of_its_own() -> None:
+    assert batch_of_constraints(1)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if batch_of_constraints(2) else 1)
+    deadline = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if ended == (0, 0):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)
+    assert batch_of_constraints(3)
 
 
 def test_alternatives_of_one_kind_share_one_state() -> None:

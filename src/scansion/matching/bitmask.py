@@ -45,6 +45,9 @@ def allocate_bitmask(rows: int, vocabulary_size: int) -> NDArray[np.int32]:
 def fill_bitmasks(matchers: Sequence[_kernel.Matcher | None], mask: NDArray[np.int32]) -> None:
     """Fill row i of ``mask`` for matcher i, all in one call and without the interpreter's lock.
 
+    Where several masks have not been computed before, matchers of different constraints are shared out among the processors;
+    those of one constraint share its tables and stay with one.
+
     Args:
         matchers: one matcher for each row, from the first row on; a row whose matcher is None is left as it is.
         mask: from ``allocate_bitmask``, with at least ``len(matchers)`` rows.
