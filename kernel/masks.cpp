@@ -158,7 +158,9 @@ void join_bits(std::uint32_t* out, const std::uint32_t* bits, std::size_t words)
 
 // ---- walking over threads --------------------------------------------------------------------------------------
 
-bool Masks::sliceable(const Thread& t) {
+bool Masks::sliceable(const Thread& t, std::uint32_t node) {
+    // A value's opening quote has few tokens behind it, but the same ones in every grammar.
+    if (node == 0 && !t.text && !t.item && lexemes_[t.lex].key.mode == LexMode::quote) return true;
     if (!lexemes_.dense(t.lex) || (t.item && (lexemes_[t.lex].key.mode == LexMode::text || !engine_.many_endings(t.lex)))) return false;
     // Where an item of a unique array begins behind the lexeme, tokens may be in doubt that a slice would not tell apart.
     if (!t.text && lexemes_[t.lex].key.mode == LexMode::text)
@@ -177,7 +179,7 @@ bool Masks::sliceable(const Thread& t) {
 void Masks::add_threads(std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
     std::size_t sparse = begin;
     for (std::size_t i = begin; i < end; ++i) {
-        if (!sliceable(threads_[i])) {
+        if (!sliceable(threads_[i], node)) {
             std::swap(threads_[sparse], threads_[i]);
             ++sparse;
         }

@@ -90,7 +90,7 @@ class Masks {
     bool step_thread(const Thread& thread, std::uint8_t byte, std::uint32_t& keys);  // pushes what follows; false: nothing does
     bool push_state(StateId state);  // false: nothing is there
     void tidy(std::size_t begin);
-    bool sliceable(const Thread& thread);
+    bool sliceable(const Thread& thread, std::uint32_t node);
 
     void walk_states(const Trie& trie, std::uint32_t node, StateId state, std::uint32_t keys);
 

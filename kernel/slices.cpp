@@ -52,8 +52,8 @@ std::shared_ptr<const Slice> Vocabulary::measured_slice(LexId free, std::uint32_
 }
 
 // `bits`: of `count` tokens.
-void Vocabulary::keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count) const {
-    if (count > dense_limit) {
+void Vocabulary::keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count, std::size_t limit) const {
+    if (count > limit) {
         slice.bits = std::move(bits);
         return;
     }
@@ -183,7 +183,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         here = {t.end, to, characters, sequences};
         ++n;
     }
-    keep_stay(*slice, std::move(bits), stay);
+    keep_stay(*slice, std::move(bits), stay, node == 0 ? base_limit : dense_limit);
     keep_exits(*slice, exits);
     if (far) *far = states.farthest;
     if (measure) {  // counting sort: lengths are small, tokens many
@@ -224,7 +224,7 @@ std::unique_ptr<Slice> Vocabulary::bounded_slice(const Slice& free, std::uint32_
     for (auto it = free.by_length.begin(); it != last; ++it) set(it->second);
     for (const Slice::End& e : out->ends)
         for (std::uint32_t i = 0; i < trie_.nodes[e.node].token_count; ++i) set(trie_.tokens[trie_.nodes[e.node].first_token + i]);
-    keep_stay(*out, std::move(bits), count);
+    keep_stay(*out, std::move(bits), count, base_limit);
     keep_exits(*out, exits);
     return out;
 }

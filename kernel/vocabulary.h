@@ -38,6 +38,7 @@ struct Slice {
 class Vocabulary {
   public:
     static constexpr std::size_t dense_limit = 2048;      // tokens in a slice kept as a list
+    static constexpr std::size_t base_limit = 512;        // the same at the root, where masks can begin as a copy of the slice
     static constexpr std::size_t exit_limit = 2048;       // nodes of a subtree worth copying into `remainders`
     static constexpr std::size_t slice_budget = 96u << 20;  // bytes; least recently used slices go first
     static constexpr std::size_t whole_budget = 8u << 20;   // bytes of masks kept to be shared; all are let go when it is met
@@ -97,7 +98,7 @@ class Vocabulary {
     LexId find_shared_state(LexId lex);
     std::uint32_t farthest(LexId lex);
     std::unique_ptr<Slice> lacking(const Slice& base, const Difference& difference) const;
-    void keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count) const;
+    void keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count, std::size_t limit) const;
     void keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes) const;
 
     std::vector<std::optional<std::string>> tokens_;
