@@ -139,9 +139,19 @@ def test_lark_reads_classes_as_rust_and_regexes_as_python() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "offset"), [("x[a[bc]]", 3), ("[^[:alpha:][b]]", 11), ("[]a[b]]", 3), ("(?x)[ab c]", 7), (r"\b{start}a", 0), ("[a&&b]", 2)]
+    ("pattern", "offset"),
+    [
+        ("x[a[bc]]", 3),
+        ("[^[:alpha:][b]]", 11),
+        ("[]a[b]]", 3),
+        ("(?x)[ab c]", 7),
+        (r"\b{start}a", 0),
+        ("[a&&b]", 2),
+        ("xa?+", 2),
+        (r"a\<b", 1),
+    ],
 )
-def test_classes_that_rust_reads_otherwise_are_refused(pattern: str, offset: int) -> None:
+def test_what_rust_reads_otherwise_is_refused(pattern: str, offset: int) -> None:
     with pytest.raises(UnsupportedError) as caught:
         parse_python(pattern, rust=True)
     assert caught.value.offset == offset

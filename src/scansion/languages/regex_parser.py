@@ -217,6 +217,13 @@ class _Parser(PatternReader):
         if lazy:
             self.pos += 1  # other matches first, the same texts
         elif following == "+" and not self.ecma:
+            if self.flags.rust:
+                self.unsupported(
+                    f"{text[offset : self.pos + 1]} means different things to Python and Rust",
+                    offset,
+                    "quantifier",
+                    "use a group: (?:...)+",
+                )
             self.pos += 1
             return self._possessive(atom, low, high, start)
         following = text[self.pos : self.pos + 1]

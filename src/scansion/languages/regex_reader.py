@@ -128,6 +128,8 @@ class PatternReader:
                 return self._kept(key, self.char_class(ranges))
         if char == "k" or ("1" <= char <= "9" and not self._octal_at(start + 1)):
             self.unsupported("a back-reference is not regular", start, f"\\{char}", "repeat the group's expression instead")
+        if char in "<>" and self.flags.rust:
+            self.unsupported(f"\\{char} means different things to Python and Rust", start, f"\\{char}", f"write {char} for the character")
         return self.character(self._character_escape(in_class=False))
 
     def _meaning(self) -> regex_classes.Meaning:
