@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.generation.stand_ins import StandInModel, Texts, TextsMatcher
+from tests.generation.stand_ins import StandInModel, StandInVocabulary, Texts, TextsMatcher
 
 from scansion.errors import ContextError, RequestError
 from scansion.generation.api import generate_many
@@ -300,3 +300,25 @@ def test_drafting_keeps_the_distribution(draft: tuple[str, ...]) -> None:
 @pytest.mark.slow
 def test_a_verification_that_favours_drafts_is_noticed() -> None:
     assert chi_square(("ngram", "grammar"), BiasedRun) > _ONE_IN_A_THOUSAND
+
+
+@pytest.mark.parametrize("spare", [0, 1, 2, 5])
+@pytest.mark.parametrize("think_max", [None, 0, 1, 3])
+@pytest.mark.parametrize("draft", [(), ("grammar", "ngram")])
+def test_reasoning_leaves_room_for_the_answer(spare: int, think_max: int | None, draft: tuple[str, ...]) -> None:
+    texts = [b'{"name":"ana"}', b'{"name":"bo","again":"bo"}', b'{"name":"banana ana"}']
+    least = 5  # tokens of the first text
+    for seed in range(8):
+        model = StandInModel(seed)
+        model.vocabulary = StandInVocabulary((b"</think>", b"k>{", b'</think>{"', b'{"', b'":"', b"name", b"ana", b'"}'))
+        completion = answer(model, texts, max_tokens=least + spare, think=True, think_max=think_max, draft=draft)
+        assert completion.complete and completion.content.encode() in texts
+        assert len(completion.tokens) <= least + spare
+        if think_max == 0 or spare == 0:
+            assert completion.reasoning == ""
+
+
+@pytest.mark.parametrize("prefill", ['{"name":"\ud83d', "\udc00"])
+def test_half_a_surrogate_pair_is_no_prefill(prefill: str) -> None:
+    with pytest.raises(RequestError, match="surrogate"):
+        GenerationOptions(prefill=prefill)

@@ -98,10 +98,24 @@ class BudgetedMatcher:
             return None
         return way.tokens[0] if way.tokens else self._vocabulary.eos_token_ids[0]
 
+    def accept_bytes(self, data: bytes) -> bool:
+        """Take the answer's first bytes, which came in a token that is spent elsewhere, if the answer can still end in time."""
+        if not self.matcher.accept_bytes(data):
+            return False
+        before = self._way
+        if self._remaining is None or self._fits(self._remaining - 1, None):
+            return True
+        self.matcher.rollback(1)
+        self._way = before
+        return False
+
     def spend(self, n_tokens: int) -> None:
         """Tokens were used elsewhere (on thinking)."""
-        if self._remaining is not None:
-            self._remaining -= n_tokens
+        if self._remaining is None:
+            return
+        self._remaining -= n_tokens
+        if self._way is not None and len(self._way.tokens) > self._remaining:
+            self._fits(self._remaining, None)  # what was found while there was more room has too many tokens now
 
     def least_tokens(self) -> int:
         """Tokens with which the answer can certainly be completed from here."""

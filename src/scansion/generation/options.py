@@ -76,6 +76,8 @@ class GenerationOptions:
             raise RequestError(f"mode must be 'constrain' or 'assist', not {self.mode!r}")
         if not isinstance(self.prefill, str):
             raise RequestError(f"prefill must be a text, not {self.prefill!r}")
+        if any("\ud800" <= character <= "\udfff" for character in self.prefill):
+            raise RequestError("prefill holds half of a surrogate pair, which no text in UTF-8 can: give whole characters")
         if (
             isinstance(self.draft, str)
             or not isinstance(self.draft, Collection)

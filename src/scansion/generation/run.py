@@ -107,6 +107,8 @@ class Run:
         self._stats.cached_tokens = len(self._sequence.tokens)
         self._pending: list[int] = tokens[len(self._sequence.tokens) :]
         self._drafts: list[int] = []
+        if self._thinking is not None and self._think_left <= 0:
+            self._stop_thinking()
         self._notice_end()
 
     def _reasoning_tokens(self) -> int:
@@ -246,7 +248,7 @@ class Run:
     def _propose(self) -> list[int]:
         room = min(self._budget - len(self._answer), self._model.context_size - len(self._sequence.tokens) - len(self._pending)) - 1
         if self._thinking is not None:
-            return self._drafting.propose(None, self._answer, None, min(room, self._think_left))
+            return self._drafting.propose(None, self._answer, None, min(room, self._think_left - 1))
         if self._matcher is not None:
             return self._drafting.propose(self._matcher.matcher, self._answer, self._matcher.matcher.fork, room)
         return self._drafting.propose(self._tracker, self._answer, None, room)

@@ -51,7 +51,7 @@ class ThinkingGate:
         rest = text[place + len(marker) :]
         # Space between the reasoning and the answer belongs to neither.
         rest = rest.lstrip()
-        if rest and self._answer is not None and not self._answer.matcher.accept_bytes(rest):
+        if rest and self._answer is not None and not self._answer.accept_bytes(rest):
             return False
         self.closed = True
         self.leftover = rest
