@@ -122,6 +122,32 @@ def test_an_address_that_is_not_the_api(running, answer, words):
     assert words in told.json()["error"]["message"]
 
 
+def test_why_no_upstream_answers_is_said(running, caplog):
+    from scansion.server.application import create_application
+    from scansion.server.settings import ServerSettings
+    from scansion.server.upstream_backend import UpstreamBackend
+    from scansion.server.upstream_doctor import examine_upstream
+
+    nobody = f"http://127.0.0.1:{free_port()}"
+    stand_in = StandInUpstream()
+    with running(create_application(UpstreamBackend([nobody]), ServerSettings())) as server:
+        told = ask(server.url, {}, model="x")
+        assert (told.status_code, told.json()["error"]["code"]) == (503, "upstream_unreachable")
+        assert nobody in told.json()["error"]["message"]
+        assert nobody in httpx.get(server.url + "/ready").json()["error"]["message"]
+    assert [record.fields["reason"] for record in caplog.records if hasattr(record, "fields") and "reason" in record.fields] == [
+        f"{nobody} does not answer, or is still loading"
+    ]
+    with running(stand_in.application) as behind:
+        locked = create_application(UpstreamBackend([behind.url]), ServerSettings(api_keys=["k"]))
+        with running(locked) as other:
+            with running(create_application(UpstreamBackend([other.url]))) as server:
+                assert "--upstream-key-file" in ask(server.url, {}).json()["error"]["message"]
+                assert "--upstream-key-file" in examine_upstream(other.url)[-1].hint
+            with running(create_application(UpstreamBackend([other.url], key="k"))) as server:
+                assert ask(server.url, {"pieces": ["a"]}).status_code == 200
+
+
 def test_a_stream_that_breaks(front):
     answer = ask(front.url, {"pieces": ["abc"], "cut": True})
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_stream_broken")

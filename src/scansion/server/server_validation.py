@@ -82,7 +82,8 @@ def _first_model(client: httpx.Client) -> str:
             f"{client.base_url} cannot be reached ({type(error).__name__}): start the server, or correct the address"
         ) from None
     except (ValueError, KeyError, TypeError):
-        raise RequestError(f"{client.base_url} lists no models ({listed.status_code}): name one with --model") from None
+        way = "give its key with --key-file" if listed.status_code in (401, 403) else "name one with --model"
+        raise RequestError(f"{client.base_url} lists no models ({listed.status_code}): {way}") from None
     if not models:
         raise RequestError(f"{client.base_url} lists no models: name one with --model")
     return str(models[0])

@@ -64,6 +64,7 @@ class UpstreamBackend:
         self.slots = concurrency
         self._servers = [UpstreamServer(url, kind=kind, key=key, silence=silence) for url in urls]
         self._up: set[UpstreamServer] = set()
+        self._troubles: dict[UpstreamServer, str] = {}
         self._aliases = dict(aliases or {})
         self._names = ModelNames({})
         self._created = int(time.time())
@@ -85,7 +86,10 @@ class UpstreamBackend:
 
     async def ready(self) -> str | None:
         """Ready while any upstream is well."""
-        return None if self._up else "no upstream answers"
+        return None if self._up else f"no upstream answers: {self._trouble()}"
+
+    def _trouble(self) -> str:
+        return "; ".join(self._troubles.values()) or "none has been asked yet"
 
     async def _keep_looking(self) -> None:
         while True:
@@ -109,19 +113,28 @@ class UpstreamBackend:
 
     async def _examine(self, server: UpstreamServer) -> None:
         was_up = server in self._up
+        trouble = f"{server.url} does not answer, or is still loading"
         try:
             well = await server.healthy()
             if well and (server.facts is None or not was_up):
                 await server.probe()
-        except UpstreamError:
+        except UpstreamError as error:
             well = False
+            trouble = f"{server.url}: {error}"
+            if error.status in (401, 403):
+                trouble += " (give its key with --upstream-key-file)"
         if well:
             self._up.add(server)
-        else:
-            self._up.discard(server)
-        if well != was_up:
-            fields = {"message": "upstream is up" if well else "upstream is down", "upstream": server.url}
-            _log.log(logging.INFO if well else logging.WARNING, fields["message"], extra={"fields": fields})
+            self._troubles.pop(server, None)
+            if not was_up:
+                fields = {"message": "upstream is up", "upstream": server.url}
+                _log.info(fields["message"], extra={"fields": fields})
+            return
+        self._up.discard(server)
+        if self._troubles.get(server) != trouble:
+            self._troubles[server] = trouble
+            fields = {"message": "upstream is down", "upstream": server.url, "reason": trouble}
+            _log.warning(fields["message"], extra={"fields": fields})
 
     def _candidates(self, model: str) -> list[UpstreamServer]:
         """Upstreams that are well and have the model, least loaded first; all of the kind of the first."""
@@ -144,7 +157,15 @@ class UpstreamBackend:
         return cards
 
     def resolve_model(self, name: str | None) -> str:
-        """See ``ModelNames``."""
+        """See ``ModelNames``.
+
+        Raises:
+            ApiError: 503 where no upstream has told its models yet; 404.
+        """
+        if not self._names.listed:
+            if self._up:
+                raise ApiError(503, "the upstreams have no models: load or pull one there", code="model_unknown", retry_after=5)
+            raise ApiError(503, f"no upstream answers: {self._trouble()}", code="upstream_unreachable", retry_after=5)
         return self._names.resolve(name)
 
     # -- what it is told ---------------------------------------------------------------------------------------------
