@@ -39,18 +39,24 @@ __all__ = ["read_lark"]
 
 _MAX_DEPTH = 60  # groups inside groups
 
+_MAX_TOKENS = 400_000
+
+_SPACE = re.compile(r"(?:[ \t]+|(?:#|//)[^\r\n]*)*+")
 _TOKEN = re.compile(
     r"""
-      (?P<space>[ \t]+|(?:\#|//)[^\r\n]*)
-    | (?P<newline>\r\n|\r|\n)
-    | (?P<string>"(?:[^"\\\r\n]|\\.)*"i?)
-    | (?P<regex>/(?:[^/\\]|\\.)+/[a-z]*)
+    (?:[ \t]+|(?:\#|//)[^\r\n]*)*+
+    (?:
+      (?P<newline>\r\n|\r|\n)
+    | (?P<string>"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"i?)
+    | (?P<regex>/(?:[^/\\]|\\.)++/[a-z]*)
     | (?P<directive>%[a-z]+)
     | (?P<special><[^<>\s]+>)
     | (?P<reference>@[A-Za-z0-9_-]+)
     | (?P<name>[?!]{0,2}_*[A-Za-z](?:[A-Za-z0-9_]|-(?!>))*)
     | (?P<number>[+-]?(?:0[xXbB][0-9A-Fa-f_]+|[0-9]+(?:\.[0-9]+)?))
     | (?P<mark>::|->|\.\.|[:,.(){}\[\]~|&=+*?_])
+    | (?P<end>\Z)
+    )
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -71,6 +77,7 @@ class _Reader:
         self.source = source
         self.offset = 0
         self.depth = 0
+        self.tokens = 0
         self.kind = ""
         self.text = ""
         self.start = 0
@@ -81,19 +88,24 @@ class _Reader:
     def advance(self) -> None:
         """Step to the next token; inside parentheses and brackets line ends are white space."""
         while True:
-            self.start = self.offset
-            if self.offset >= len(self.source.text):
-                self.kind, self.text = "end", ""
-                return
             match = _TOKEN.match(self.source.text, self.offset)
             if match is None:
                 raise self.unreadable()
-            self.kind, self.text = match.lastgroup or "", match.group()
-            self.offset = match.end()
-            if self.kind != "space" and not (self.kind == "newline" and self.depth > 0):
-                return
+            self.kind = kind = match.lastgroup or ""
+            self.start, self.offset = match.span(kind)
+            if kind == "newline" and self.depth > 0:
+                continue
+            self.text = match[kind]
+            self.tokens += 1
+            if self.tokens > _MAX_TOKENS:
+                raise self.source.limit(
+                    self.start, f"the grammar has more than {_MAX_TOKENS:,} words and signs", limit="grammar_items", allowed=_MAX_TOKENS
+                )
+            return
 
     def unreadable(self) -> GrammarError:
+        space = _SPACE.match(self.source.text, self.offset)
+        self.offset = space.end() if space else self.offset
         character = self.source.text[self.offset]
         if character == '"':
             return self.source.error(self.offset, "this string is never closed, or holds a line end", construct="string")
