@@ -322,3 +322,14 @@ def test_reasoning_leaves_room_for_the_answer(spare: int, think_max: int | None,
 def test_half_a_surrogate_pair_is_no_prefill(prefill: str) -> None:
     with pytest.raises(RequestError, match="surrogate"):
         GenerationOptions(prefill=prefill)
+
+
+@pytest.mark.parametrize("other", [{"fence": True}, {"prefill": "a"}])
+def test_reasoning_does_not_go_with_an_opened_answer(other: dict[str, object]) -> None:
+    with pytest.raises(RequestError, match="think does not go with"):
+        GenerationOptions(think=True, **other)  # type: ignore[arg-type]
+
+
+def test_several_answers_take_several_grammars() -> None:
+    with pytest.raises(RequestError, match="grammars="):
+        generate_many(StandInModel(), ["a", "b"], grammar=None)

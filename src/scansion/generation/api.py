@@ -148,6 +148,8 @@ def generate_many(
     """
     if isinstance(prompts, str | bytes) or not isinstance(prompts, Sequence):
         raise RequestError(f"prompts must be a list of prompts, not {type(prompts).__name__}")
+    if "grammar" in settings:
+        raise RequestError("generate_many takes one grammar for each prompt: grammars=[grammar] * len(prompts)")
     if grammars is not None and len(grammars) != len(prompts):
         raise RequestError(f"{len(prompts)} prompts need as many grammars, not {len(grammars)}")
     run_options = _options(options, settings)

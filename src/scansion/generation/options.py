@@ -92,6 +92,8 @@ class GenerationOptions:
             raise RequestError(f"stop must be a list of texts that are not empty, not {self.stop!r}")
         if len(self.stop) > _MAX_STOPS or any(len(text) > _MAX_STOP_BYTES for text in self.stop):
             raise RequestError(f"stop may name at most {_MAX_STOPS} texts of at most {_MAX_STOP_BYTES} characters")
+        if self.think and (self.fence or self.prefill):
+            raise RequestError("think does not go with fence or prefill: the answer's first bytes follow the reasoning")
         if self.mode == "assist" and (self.think or self.fence or self.prefill):
             raise RequestError("mode 'assist' leaves the text alone, so think, fence and prefill do not go with it")
 

@@ -128,8 +128,6 @@ class Run:
     def _start_matcher(self, constraint: Constraint) -> BudgetedMatcher:
         options = self.options
         matcher = constraint.matcher()
-        if options.think and (options.fence or options.prefill):
-            raise RequestError("think does not go with fence or prefill: the answer's first bytes follow the reasoning")
         if options.prefill and not matcher.accept_bytes(options.prefill.encode()):
             good = matcher.bytes_accepted(options.prefill.encode())
             raise RequestError(f"the grammar does not allow the prefill: it keeps to it for {good} bytes only")
