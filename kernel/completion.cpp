@@ -349,7 +349,7 @@ bool Completion::descend(StateId start, std::string& out, std::size_t limit) {
         const std::uint8_t byte = path.back().ways.back().second;
         path.back().ways.pop_back();
         const StateId to = engine_.step(path.back().state, byte);
-        if (!seen.insert(to).second) continue;
+        if (!seen.insert(alike(to)).second) continue;
         tracked |= engine_.tracked(to);
         if (seen.size() - path.size() > (tracked ? search_limit / 20 : search_limit)) return false;
         bytes.push_back(static_cast<char>(byte));
@@ -393,7 +393,7 @@ bool Completion::best_first(StateId start, std::string& out, std::size_t limit) 
             if (to == dead_state) return;
             std::uint64_t left = estimate(to);
             if (left == impossible) return;
-            auto [it, fresh] = reached.try_emplace(to, e.depth + 1);
+            auto [it, fresh] = reached.try_emplace(alike(to), e.depth + 1);
             if (!fresh && it->second <= e.depth + 1) return;
             it->second = e.depth + 1;
             open.push({e.depth + 1 + left, static_cast<std::uint32_t>(entries.size())});

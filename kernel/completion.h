@@ -23,6 +23,8 @@ class Completion {
     bool shortest(StateId state, std::string& out, std::size_t limit);
 
   private:
+    // One state for all that differ in the spelling of a value read so far.
+    StateId alike(StateId state) { return engine_.tracked(state) ? engine_.without_idle_zeros(state) : state; }
     bool best_first(StateId start, std::string& out, std::size_t limit);
     bool descend(StateId start, std::string& out, std::size_t limit);
     void prepare();

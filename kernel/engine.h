@@ -249,6 +249,7 @@ class Engine {
 
     bool tracked_live_inside(LexId lex, std::uint32_t text, StackId stack, std::size_t& steps);
     std::string item_text(std::uint32_t start, std::uint32_t item) const;
+    bool zero_with_exponent(std::uint32_t item, std::uint32_t& power) const;
     bool surely_live(StateId state);
     bool explore(StateId state);
     StateId without_idle_zeros(StateId state);

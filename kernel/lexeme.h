@@ -164,6 +164,7 @@ class Lexemes {
     LexId partial(bool json, LangId language, std::uint32_t prefix, std::uint32_t left);
     LexId hex(LangId language, std::uint32_t digits, std::uint32_t left);
     LexId low_hex(LangId language, std::uint32_t high, std::uint32_t digits, std::uint32_t left);
+    std::uint32_t along_a_word(LexId id);
     bool any_live(LangId language, CodePoint first, CodePoint last);
     LexId keys_state(std::uint32_t array, std::uint32_t begin, std::uint32_t end, std::uint32_t depth);
 

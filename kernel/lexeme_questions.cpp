@@ -30,6 +30,30 @@ std::uint64_t Lexemes::looping_kinds(LexId id) {
     return loops;
 }
 
+// An upper bound of the bytes to acceptance: those of a word with the fewest characters. It is kept for every state on the way.
+std::uint32_t Lexemes::along_a_word(LexId id) {
+    const LexKey k = states_[id].key;
+    std::string spelled = k.mode == LexMode::quote ? "\"" : "";
+    std::uint8_t bytes[4];
+    if (auto word = languages().shortest(k.lang))
+        for (CodePoint c : *word) {
+            static constexpr char digits[] = "0123456789abcdef";
+            if (k.json && (c < 0x20 || c == '"' || c == '\\'))
+                spelled += {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+            else
+                spelled.append(reinterpret_cast<const char*>(bytes), encode_utf8(c, bytes));
+        }
+    if (k.json) spelled += '"';
+    std::uint32_t left = static_cast<std::uint32_t>(spelled.size()) + (k.mode == LexMode::quote || k.mode == LexMode::body || k.mode == LexMode::text ? 0 : 8);
+    const std::uint32_t bound = states_[id].min_bytes = left;  // inside a character: what that may still take, too
+    LexId at = id;
+    for (std::size_t i = 0; i < spelled.size() && at != dead_lex; ++i, --left) {
+        if (states_[at].min_bytes == not_computed) states_[at].min_bytes = left;
+        at = step(at, static_cast<std::uint8_t>(spelled[i]));
+    }
+    return bound;
+}
+
 std::uint32_t Lexemes::min_bytes(LexId id) {
     Lock lock(languages().mutex);
     if (states_[id].min_bytes != not_computed) return states_[id].min_bytes;
@@ -69,14 +93,7 @@ std::uint32_t Lexemes::min_bytes(LexId id) {
             }
             return best;
         }
-        if (order.size() > 20000) {  // an upper bound then: the bytes of a word with the fewest characters
-            const LexKey k = states_[id].key;
-            std::uint32_t bytes = k.json ? 8 : 4;  // what a character already begun, and the quotes, may still take
-            std::uint8_t ignored[4];
-            if (auto word = languages().shortest(k.lang))
-                for (CodePoint c : *word) bytes += c < 0x20 || c == '"' || c == '\\' ? 6 : encode_utf8(c, ignored);
-            return states_[id].min_bytes = bytes;
-        }
+        if (order.size() > 20000) return along_a_word(id);
         const LexRow& r = row(v.id);
         for (LexId t : r.targets) {
             if (t == dead_lex) continue;

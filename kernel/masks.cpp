@@ -404,7 +404,9 @@ bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys)
         if (item || engine_.item_ended) keys = add_item_mark(keys, engine_.item_ended);
         keys = mark_begun(before, keys);
     }
-    if (item && !engine_.many_endings(lex)) keys = add_item_mark(keys, false);
+    // A number may be a zero, whose exponent gives it no new value.
+    const bool exponent = (byte | 0x20) == 'e' && lexemes_[lex].key.mode == LexMode::text;
+    if (item && (exponent || !engine_.many_endings(lex))) keys = add_item_mark(keys, false);
     if (lexemes_.goes_on(lex)) {
         if (text && text != foreign_text && lexemes_.remaining_language(lex) != Languages::anything) {
             endings_.clear();

@@ -182,6 +182,21 @@ bool Engine::many_endings(LexId lex) {
     return many;
 }
 
+// Whether an item of a unique array ends so far in the exponent of a zero: whatever digits follow, it is zero. `power` is set to the `e`.
+bool Engine::zero_with_exponent(std::uint32_t item, std::uint32_t& power) const {
+    if (item <= TextTrie::root + 1 || item == foreign_text) return false;
+    auto digit = [&](std::uint32_t node) { return node != TextTrie::root && texts_.byte(node) >= '0' && texts_.byte(node) <= '9'; };
+    std::uint32_t node = item - 1;
+    while (digit(node)) node = texts_.parent(node);
+    if (node != TextTrie::root && (texts_.byte(node) == '+' || texts_.byte(node) == '-')) node = texts_.parent(node);
+    if (node == TextTrie::root || (texts_.byte(node) | 0x20) != 'e') return false;
+    power = node;
+    node = texts_.parent(node);
+    if (!digit(node)) return false;
+    while (node != TextTrie::root && (texts_.byte(node) == '0' || texts_.byte(node) == '.')) node = texts_.parent(node);
+    return !digit(node);
+}
+
 // Only where values have been read may a text run into a dead end, and then only where few texts are left to it.
 bool Engine::surely_live(StateId id) {
     const State& s = states_[id];
@@ -189,7 +204,8 @@ bool Engine::surely_live(StateId id) {
     for (std::uint32_t i = 0; i < s.count; ++i) {
         const Thread& t = threads_[s.first + i];
         if (!stacks_[t.stack].uses_values) return true;
-        if (many_endings(t.lex)) return true;
+        std::uint32_t power;
+        if (many_endings(t.lex) && !zero_with_exponent(t.item, power)) return true;
     }
     return false;
 }
@@ -210,13 +226,18 @@ bool Engine::needs_escape(StateId id) {
     return false;
 }
 
-// The state with items read so far stripped of zeros that end a fraction. Two states that are one then are alike to `explore`: what is left of a
+// The state with items read so far stripped of zeros that end a fraction, and of what a zero's exponent is. Two states that are one then are alike to `explore`: what is left of a
 // lexeme that is the same after more zeros can only be zeros, or it had endless endings.
 StateId Engine::without_idle_zeros(StateId id) {
     std::vector<Thread> threads(threads_.begin() + states_[id].first, threads_.begin() + states_[id].first + states_[id].count);
     for (Thread& t : threads) {
         if (t.item <= TextTrie::root + 1 || t.item == foreign_text) continue;
         std::uint32_t end = t.item - 1;
+        if (std::uint32_t power; zero_with_exponent(t.item, power)) {
+            const std::uint8_t last = texts_.byte(end);
+            if (end != power) t.item = texts_.insert(power, last == '+' || last == '-' ? '+' : '0') + 1;
+            continue;
+        }
         while (end != TextTrie::root && texts_.byte(end) == '0') end = texts_.parent(end);
         std::uint32_t point = end;
         auto is_digit = [&](std::uint32_t node) { return texts_.byte(node) >= '0' && texts_.byte(node) <= '9'; };
