@@ -143,3 +143,69 @@ def test_a_key_that_an_obligation_needs_and_a_condition_forbids_is_unsatisfiable
     }
     with pytest.raises(scansion.UnsatisfiableError):
         scansion.Grammar.from_json_schema(json.loads(json.dumps(schema)))
+
+
+def linked(number):
+    """Resources that all refer to each other, under one dynamic anchor."""
+    names = {f"p{i}": {"$ref": f"r{i}"} for i in range(number)}
+    parts = {f"d{i}": {"$id": f"r{i}", "$dynamicAnchor": "n", "properties": {"z": {"$dynamicRef": "#n"}, **names}} for i in range(number)}
+    return {"$id": "http://example.com/", "$ref": "r0", "$defs": parts}
+
+
+FAST = {
+    "resources that refer to each other": (linked(12), None),
+    "patterns that have nothing in common": ({"patternProperties": {f"^{i}_": {"minimum": i} for i in range(300)}}, None),
+    "more patterns than are told apart": ({"patternProperties": {f"^{i}_": {"minimum": i} for i in range(1_000)}}, "key_regions"),
+    "objects listed": ({"enum": [{"a": i} for i in range(30_000)]}, "constants"),
+    "objects listed and forbidden": ({"not": {"enum": [{"a": i, "b": [i]} for i in range(1_000)]}}, "member_alternatives"),
+    "bounds nothing reaches": ({"maxLength": 10**30, "maxItems": 10**30, "maxProperties": 10**30, "maxContains": 10**12}, None),
+    "more characters than are written": ({"minLength": 10**30}, "least_count"),
+    "more items than are written": ({"items": {"minItems": 1e12}}, "least_count"),
+    "too many items that differ": ({"type": "array", "uniqueItems": True, "minItems": 100_000}, "unique_items"),
+    "a count of many digits": ('{"minLength": 1e999999999}', "exponent"),
+    "a whole number of many digits": (f'{{"const": {"9" * 100_000}}}', "exponent"),
+    "a Python number of many digits": ({"properties": {"a": {"const": 10**5_000}}}, "exponent"),
+    "groups in groups": ({"properties": {"a": {"pattern": "(" * 500}}}, "group_depth"),
+}
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_hostile_schemas_are_answered_at_once(name):
+    schema, limit = FAST[name]
+    started = time.perf_counter()
+    if limit is None:
+        assert scansion.Grammar.from_json_schema(schema).compile(byte_vocabulary()).matcher().next_bytes()
+    else:
+        with pytest.raises(scansion.LimitError) as caught:
+            scansion.Grammar.from_json_schema(schema)
+        assert caught.value.limit == limit
+        assert isinstance(schema, str) or str(caught.value).startswith("#")
+    assert time.perf_counter() - started < 5  # around one second on a quiet machine
+
+
+@pytest.mark.parametrize(
+    ("schema", "where"),
+    [
+        ('{"const": "\\ud800"}', "#/const"),
+        ('{"enum": [1, "a\\udc00"]}', "#/enum"),
+        ('{"not": {"const": "\\ud800"}}', "#/not/const"),
+        ('{"required": ["\\ud800"]}', "#/required"),
+        ('{"properties": {"\\ud800": {}}}', "#/properties"),
+    ],
+)
+def test_half_a_character_is_refused_where_it_stands(schema, where):
+    with pytest.raises(scansion.GrammarError, match=f"{where}: half of a surrogate pair"):
+        scansion.Grammar.from_json_schema(schema)
+
+
+def test_unique_items_are_negated_where_that_comes_to_nothing():
+    secret = {
+        "oneOf": [{"type": "string"}, {"type": "object", "properties": {"secure": {"type": "string"}}, "additionalProperties": False}]
+    }
+    several = {"oneOf": [secret, {"type": "array", "uniqueItems": True, "minItems": 1, "items": secret}]}
+    schema = {"oneOf": [several, {"type": "object", "required": ["on"]}]}  # only the objects of the two branches meet
+    instances(schema, [["a"], ["a", {}], {"on": 1}, {"secure": "a"}], [["a", "a"], [], {"secure": 1}, 1])
+    instances({"type": "array", "uniqueItems": True, "not": {"uniqueItems": True, "minItems": 1}}, [[]], [[1], [1, 1]])
+    for schema in ({"type": "array", "not": {"uniqueItems": True}}, {"not": {"uniqueItems": True}, "unevaluatedItems": {"type": "null"}}):
+        with pytest.raises(scansion.UnsupportedError, match="#/not/uniqueItems"):
+            scansion.Grammar.from_json_schema(schema)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scansion.errors import UnsupportedError
 from scansion.json_schema.documents import Site
 from scansion.json_schema.json_values import kind_of
-from scansion.json_schema.keywords import count
+from scansion.json_schema.keywords import above, below, least, most
 from scansion.json_schema.shapes import ArrayAlternative, ArrayFacet, Counter, Expr
 
 if TYPE_CHECKING:
@@ -20,8 +19,8 @@ def alternative(norm: Normaliser, site: Site, tracking: bool) -> ArrayAlternativ
     """The arrays that the array keywords of a site allow."""
     schema = site.schema
     facet, complete = _facet(norm, site)
-    minimum = count(site, schema, "minItems", 0) if "minItems" in schema else 0
-    maximum = count(site, schema, "maxItems", -1) if "maxItems" in schema else -1
+    minimum = least(site, "minItems") if "minItems" in schema else 0
+    maximum = most(site, "maxItems") if "maxItems" in schema else -1
     unique = schema.get("uniqueItems", False)
     if not isinstance(unique, bool):
         raise site.wrong(f"uniqueItems must be a boolean, not {kind_of(unique)}", "uniqueItems")
@@ -71,28 +70,20 @@ def _facet(norm: Normaliser, site: Site) -> tuple[ArrayFacet | None, bool]:
 def _contains(norm: Normaliser, site: Site) -> tuple[Expr, int, int]:
     schema = site.schema
     expr = norm.child(site, schema["contains"], "/contains")
-    low = count(site, schema, "minContains", 1) if "minContains" in schema else 1
-    high = count(site, schema, "maxContains", -1) if "maxContains" in schema else -1
-    return expr, low, high
+    return expr, least(site, "minContains", 1), most(site, "maxContains")
 
 
 def violations(norm: Normaliser, site: Site) -> tuple[ArrayAlternative, ...]:
     """The ways an array can break the array keywords of a site, as alternatives."""
     schema = site.schema
     broken: list[ArrayAlternative] = []
-    if schema.get("minItems"):
-        least = count(site, schema, "minItems", 0)
-        if least > 0:
-            broken.append(ArrayAlternative(maximum=least - 1))
-    if "maxItems" in schema:
-        broken.append(ArrayAlternative(minimum=count(site, schema, "maxItems", 0) + 1))
+    fewer, more = below(site, "minItems"), above(site, "maxItems")
+    if fewer is not None:
+        broken.append(ArrayAlternative(maximum=fewer))
+    if more is not None:
+        broken.append(ArrayAlternative(minimum=more))
     if schema.get("uniqueItems") is True:
-        raise UnsupportedError(
-            "arrays with two equal items cannot be asked for",
-            pointer=f"{site.pointer}/uniqueItems",
-            construct="uniqueItems",
-            hint="take uniqueItems out from under not, if or a oneOf with overlapping branches",
-        )
+        broken.append(ArrayAlternative(minimum=2, repeats=f"{site.pointer}/uniqueItems"))
     if "contains" in schema:
         expr, low, high = _contains(norm, site)
         negated = norm.negated(expr)

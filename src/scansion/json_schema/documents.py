@@ -17,6 +17,7 @@ from scansion.json_schema.metaschemas import metaschema
 __all__ = ["MAX_DEPTH", "Documents", "Resource", "ScopeNeeded", "Site"]
 
 MAX_DEPTH = 512  # nesting of subschemas inside one document
+MAX_CONSTANTS = 10_000  # objects and arrays in enum and const; each is a schema of its own
 MAX_SITES = 500_000  # distinct subschemas, counted with their dynamic scopes
 
 _VALIDATION_VOCABULARY = (
@@ -162,7 +163,7 @@ class Documents:
                 if site is not None and site.resource is resource:
                     return site
         if scope is not None:
-            if resource not in scope:
+            if resource not in scope and self._matters(resource, scope):
                 scope = (*scope, resource)
             key = (key, scope, pointer if schema is True or schema is False else None)
             site = self._by_id.get(key)
@@ -182,6 +183,16 @@ class Documents:
         site = self._by_id[key] = Site(schema, pointer, resource, scope, len(self.sites), depth)
         self.sites.append(site)
         return site
+
+    def _matters(self, resource: Resource, scope: tuple[Resource, ...]) -> bool:
+        """Whether a resource can be what a dynamic reference means: only if none outside has the same anchor.
+
+        Left out otherwise, or every order in which resources refer to each other would be a scope of its own.
+        """
+        self._index()
+        if _recurses(resource) and not any(map(_recurses, scope)):
+            return True
+        return any(all(name not in outer.dynamic_anchors for outer in scope) for name in resource.dynamic_anchors)
 
     def below(self, parent: Site, schema: dict[str, Any], suffix: str) -> Site:
         """The site of a subschema (an object) of a site; ``suffix`` is its pointer from there, with the leading slash.
@@ -216,6 +227,12 @@ class Documents:
         """The site of the schema that an object or array constant means; one for each constant."""
         known = self._constants.get(id(value))
         if known is None:
+            if len(self._constants) >= MAX_CONSTANTS:
+                raise LimitError(
+                    f"#{pointer}: enum and const list more than {MAX_CONSTANTS:,} objects and arrays (describe what they have in common)",
+                    limit="constants",
+                    allowed=MAX_CONSTANTS,
+                )
             # Read as the newest draft, which has every keyword used (a constant inside a draft 4 schema is one all the same).
             self._kept.append(schema)
             known = self.site(schema, pointer, self._values, (self._values,) if self._scoped else None, like.depth + 1)
@@ -286,11 +303,8 @@ class Documents:
             raise ScopeNeeded
         target = self.resolve(site, reference, "$recursiveRef")
         resource = target.resource
-        if isinstance(resource.root, dict) and resource.root.get("$recursiveAnchor") is True:
-            for outer in site.scope:
-                if isinstance(outer.root, dict) and outer.root.get("$recursiveAnchor") is True:
-                    resource = outer
-                    break
+        if _recurses(resource):
+            resource = next(filter(_recurses, site.scope), resource)
             return self.site(resource.root, resource.pointer, resource, site.scope, 0)
         return target
 
@@ -443,6 +457,10 @@ class Documents:
             return self._enter(schema, pointer, resource)
         finally:
             self._resources = kept
+
+
+def _recurses(resource: Resource) -> bool:
+    return isinstance(resource.root, dict) and resource.root.get("$recursiveAnchor") is True
 
 
 def escape(name: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from scansion.errors import LimitError
 from scansion.json_schema.documents import Site
-from scansion.json_schema.json_values import kind_of
+from scansion.json_schema.json_values import exact, is_number, kind_of
 
 __all__ = [
     "APPLY",
@@ -25,11 +26,18 @@ __all__ = [
     "TYPE_STRING",
     "UNEVALUATED",
     "VALUES",
-    "count",
+    "above",
+    "below",
+    "least",
+    "most",
     "schema_list",
     "schema_map",
     "type_mask",
+    "whole",
 ]
+
+MAX_LEAST = 10_000_000  # the most that minLength, minItems ... may ask for
+_MAX_MOST = 1_000_000_000  # bounds beyond bound nothing: no text has so many characters, items or keys
 
 TYPE, VALUES, STRING, NUMBER, OBJECT, ARRAY, APPLY, REF, UNEVALUATED = (1 << i for i in range(9))
 
@@ -83,14 +91,49 @@ def type_mask(site: Site, value: Any) -> int:
 _TYPE_HINT = "use " + ", ".join(TYPES)
 
 
-def count(site: Site, schema: dict[str, Any], keyword: str, default: int) -> int:
+def least(site: Site, keyword: str, default: int = 0) -> int:
+    """A keyword that asks for at least so many (``default`` where it is not there).
+
+    Raises:
+        LimitError: more than ``MAX_LEAST``: it would never be written.
+    """
+    number = _count(site, keyword, default)
+    if number > MAX_LEAST:
+        raise LimitError(
+            f"#{site.pointer}/{keyword}: at least {MAX_LEAST:,} can be asked for, not more (leave {keyword} out, or lower it)",
+            limit="least_count",
+            allowed=MAX_LEAST,
+        )
+    return number
+
+
+def most(site: Site, keyword: str) -> int:
+    """A keyword that allows at most so many; -1 where it is not there, or allows more than can be counted."""
+    number = _count(site, keyword, -1)
+    return number if number <= _MAX_MOST else -1
+
+
+def below(site: Site, keyword: str) -> int | None:
+    """The most there may be where a keyword such as ``minItems`` is broken (-1: no bound); None where it cannot be."""
+    number = _count(site, keyword, 0)
+    return None if not number else number - 1 if number <= _MAX_MOST else -1
+
+
+def above(site: Site, keyword: str) -> int | None:
+    """The fewest there must be where a keyword such as ``maxItems`` is broken; None where it cannot be."""
+    number = _count(site, keyword, -1)
+    return number + 1 if 0 <= number < _MAX_MOST else None
+
+
+def _count(site: Site, keyword: str, default: int) -> int:
     """A keyword that is a non-negative integer (``2.0`` is one)."""
-    value = schema.get(keyword, default)
-    if type(value) is int and value >= -1:
-        if value >= 0 or keyword not in schema:
-            return value
-    elif not isinstance(value, (bool, str, list, dict)) and value is not None and value >= 0 and value == int(value):
-        return int(value)
+    if keyword not in site.schema:
+        return default
+    value = site.schema[keyword]
+    if is_number(value) and value >= 0:
+        number = exact(value)
+        if number.denominator == 1:
+            return number.numerator
     raise site.wrong(f"{keyword} must be a non-negative integer, not {value!r:.40}", keyword)
 
 
@@ -107,4 +150,14 @@ def schema_map(site: Site, schema: dict[str, Any], keyword: str) -> dict[str, An
     value = schema[keyword]
     if not isinstance(value, dict):
         raise site.wrong(f"{keyword} must be an object, not {kind_of(value)}", keyword)
+    for name in value:
+        if type(name) is str and not name.isascii():
+            whole(site, name, keyword)
     return value
+
+
+def whole(site: Site, text: str, keyword: str) -> str:
+    """The text of a key or value in a schema, refused where it has half of a surrogate pair: no JSON text in UTF-8 spells that."""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise site.wrong(f"half of a surrogate pair in {keyword} is no character", keyword, "write the whole character")
+    return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scansion.errors import LimitError
+from scansion.errors import LimitError, UnsupportedError
 from scansion.json_schema.shapes import ArrayAlternative, Counter, Expr, both
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["array_spec"]
 
+MAX_DIFFERENT = 10_000  # items that must be there and must differ: whether there are so many values is found out
 MAX_COUNTERS = 8  # contains-like counts kept at once for one array
 
 
@@ -20,10 +21,18 @@ def array_spec(lowering: Lowering, alternative: ArrayAlternative, label: int) ->
     maximum = alternative.maximum
     minimum = alternative.minimum
     counters = alternative.counters
+    if alternative.unique and alternative.repeats is not None:
+        return -1, False
     length = max((len(facet.prefix) for facet in (*alternative.facets, *counters)), default=0)
     if len(counters) > MAX_COUNTERS:
         raise LimitError(
             f"{lowering.where}: one array has more than {MAX_COUNTERS} contains conditions", limit="counters", allowed=MAX_COUNTERS
+        )
+    if alternative.unique and max((minimum, *(counter.low for counter in counters))) > MAX_DIFFERENT:
+        raise LimitError(
+            f"{lowering.where}: more than {MAX_DIFFERENT:,} items that all differ cannot be asked for (lower minItems)",
+            limit="unique_items",
+            allowed=MAX_DIFFERENT,
         )
     if 0 <= maximum < length:
         length = maximum
@@ -42,6 +51,13 @@ def array_spec(lowering: Lowering, alternative: ArrayAlternative, label: int) ->
             maximum = len(prefix)
     if 0 <= maximum < minimum:
         return -1, False
+    if alternative.repeats is not None:
+        raise UnsupportedError(
+            "arrays with two equal items cannot be asked for",
+            pointer=alternative.repeats,
+            construct="uniqueItems",
+            hint="take uniqueItems out from under not, if or a oneOf with overlapping branches",
+        )
     certain = minimum == 0 and all(counter.low == 0 for counter in counters)
     counts = [(counter.low, counter.high) for counter in counters]
     index = lowering.builder.array(prefix, rest, minimum, maximum, alternative.unique, counts, label)

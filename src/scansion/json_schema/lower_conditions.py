@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_WAYS", "Member", "WrittenCondition", "write_condition"]
 
 MAX_WAYS = 512  # alternatives of one member's value
+MAX_STEPS = 20_000  # ways and obligations put together for one member
 MAX_OVERLAPPING = 4  # obligations for all of whose sets a member gets alternatives
 
 Way = tuple[Expr, tuple[int, ...]]  # a value expression, and the obligations (by index) it meets
@@ -117,8 +118,9 @@ def _ways(lowering: Lowering, member: Member) -> list[Way] | None:
     """The ways to meet some of the obligations a member can meet; None where they are too many."""
     norm = lowering.norm
     ways: list[Way] = [(member.value, ())]
-    overlapping = 0
+    overlapping = steps = 0
     for expr, numbers in _asked(lowering, member).items():
+        steps += len(ways)
         fresh: list[Way] = []
         overlaps = False
         for way, met in ways:
@@ -141,7 +143,7 @@ def _ways(lowering: Lowering, member: Member) -> list[Way] | None:
                 fresh.append((outside, met))
         ways = fresh
         overlapping += overlaps
-        if overlapping > MAX_OVERLAPPING or len(ways) > MAX_WAYS:
+        if overlapping > MAX_OVERLAPPING or len(ways) > MAX_WAYS or steps > MAX_STEPS:
             return None
     return ways
 

@@ -176,9 +176,16 @@ def _cut(lowering: Lowering, language: Language, facet: ObjectFacet) -> list[tup
     if not facet.patterns:
         return [(language, facet.additional)]
     parts: list[tuple[Language, Expr, bool]] = [(language, (), False)]
+    covered: list[Language] = []
     for pattern, expr in facet.patterns:
+        # Most patterns have nothing to do with those before: one look at all of these saves a look at each.
+        apart = not covered or Language.intersection([Language.union(covered), pattern]).is_nothing
+        covered.append(pattern)
         split: list[tuple[Language, Expr, bool]] = []
         for part, value, matched in parts:
+            if matched and apart:
+                split.append((part, value, matched))
+                continue
             inside = _meet(part, pattern)
             if inside.is_nothing:
                 split.append((part, value, matched))

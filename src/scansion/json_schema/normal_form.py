@@ -55,6 +55,7 @@ from scansion.json_schema.shapes import (
 __all__ = ["MAX_APPLICATOR_DEPTH", "Normaliser"]
 
 MAX_APPLICATOR_DEPTH = 100  # nesting of allOf, anyOf, $ref ... that apply to one value
+_LONG = 8  # schemas of a conjunction past which the conjunctions of its beginnings are remembered too
 _BUSY = Shape()
 _LOCAL = TYPE | STRING | NUMBER | OBJECT | ARRAY
 _BEYOND_LOCAL = VALUES | REF | APPLY | UNEVALUATED
@@ -183,10 +184,16 @@ class Normaliser:
             return self.positive(site) if known is None or known is _BUSY else known
         shape = self._shapes.get(expr)
         if shape is None:
+            begun = 0
             shape = ANY
-            for atom in expr:
+            if len(expr) > _LONG:  # such grow by one schema at a time: what is known of the longest beginning is used
+                begun = next((length for length in range(len(expr) - 1, 0, -1) if expr[:length] in self._shapes), 0)
+                shape = self._shapes[expr[:begun]]
+            for length, atom in enumerate(expr[begun:], begun + 1):
                 site = sites[atom >> 1]
                 shape = conjoin(self, shape, self.negative(site) if atom & 1 else self.positive(site), site)
+                if length >= _LONG:
+                    self._shapes[expr[:length]] = shape
             self._shapes[expr] = shape
         return shape
 
@@ -252,11 +259,12 @@ class Normaliser:
             site.positive = _BUSY
         try:
             shape = self._positive(site, tracking)
-        except BaseException:
+        except BaseException as error:
             if tracking:
                 site.tracked = None
             else:
                 site.positive = None
+            _place(error, site)
             raise
         finally:
             self._depth -= 1
@@ -277,8 +285,9 @@ class Normaliser:
         site.negative = _BUSY
         try:
             shape = negation.negative(self, site)
-        except BaseException:
+        except BaseException as error:
             site.negative = None
+            _place(error, site)
             raise
         finally:
             self._depth -= 1
@@ -418,3 +427,9 @@ class Normaliser:
         if "else" in schema:
             fails = conjoin(self, fails, self.part(site, schema["else"], "/else", tracking), site, "else")
         return unite(holds, fails)
+
+
+def _place(error: BaseException, site: Site) -> None:
+    """Say where a bound was met, if that is not said yet: numbers and patterns do not know their place."""
+    if isinstance(error, LimitError) and not str(error).startswith("#"):
+        error.args = (f"#{site.pointer}: {error}",)

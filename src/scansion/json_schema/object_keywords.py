@@ -8,7 +8,7 @@ from scansion._kernel import Language
 from scansion.json_schema.documents import Site, escape
 from scansion.json_schema.formulas import Formula, conjunction, disjunction, has, negation
 from scansion.json_schema.json_values import kind_of
-from scansion.json_schema.keywords import count, schema_map
+from scansion.json_schema.keywords import above, below, least, most, schema_map, whole
 from scansion.json_schema.scalar_keywords import pattern
 from scansion.json_schema.scalars import ANY_STRING, StringSet
 from scansion.json_schema.shapes import (
@@ -31,8 +31,8 @@ def alternative(norm: Normaliser, site: Site, tracking: bool) -> ObjectAlternati
     schema = site.schema
     facet = _facet(norm, site)
     required = _required(site)
-    minimum = count(site, schema, "minProperties", 0) if "minProperties" in schema else 0
-    maximum = count(site, schema, "maxProperties", -1) if "maxProperties" in schema else -1
+    minimum = least(site, "minProperties") if "minProperties" in schema else 0
+    maximum = most(site, "maxProperties") if "maxProperties" in schema else -1
     condition: Formula = True
     if "dependentRequired" in schema or "dependencies" in schema:
         condition = conjunction(
@@ -86,6 +86,8 @@ def _required(site: Site) -> tuple[str, ...]:
     for name in listed:
         if not isinstance(name, str):
             raise site.wrong(f"required must be an array of names, and {name!r:.40} is not a string", "required")
+        if not name.isascii():
+            whole(site, name, "required")
     return tuple(dict.fromkeys(listed))
 
 
@@ -99,7 +101,7 @@ def _dependents(site: Site) -> list[tuple[str, list[str]]]:
             if isinstance(others, str) and keyword == "dependencies":
                 others = [others]  # draft 3 spelling, unambiguous
             if isinstance(others, list) and all(isinstance(other, str) for other in others):
-                found.append((name, others))
+                found.append((name, [whole(site, other, keyword) for other in others]))
             elif keyword == "dependentRequired" or isinstance(others, list):
                 raise site.wrong(f"{keyword} must map names to arrays of names", keyword)
     return found
@@ -111,14 +113,12 @@ def violations(norm: Normaliser, site: Site) -> tuple[ObjectAlternative, ...]:
     All but the counts are one alternative with a condition, "a key is missing or an obligation met": negations are conjoined
     with each other (``oneOf``, chains of ``if``), and alternatives would multiply.
     """
-    schema = site.schema
     broken: list[ObjectAlternative] = []
-    if schema.get("minProperties"):
-        least = count(site, schema, "minProperties", 0)
-        if least > 0:
-            broken.append(ObjectAlternative(maximum=least - 1))
-    if "maxProperties" in schema:
-        broken.append(ObjectAlternative(minimum=count(site, schema, "maxProperties", 0) + 1))
+    fewer, more = below(site, "minProperties"), above(site, "maxProperties")
+    if fewer is not None:
+        broken.append(ObjectAlternative(maximum=fewer))
+    if more is not None:
+        broken.append(ObjectAlternative(minimum=more))
     conditions: list[Formula] = [negation(has(name)) for name in _required(site)]
     conditions += [conjunction((has(name), disjunction(negation(has(other)) for other in others))) for name, others in _dependents(site)]
     facet = _facet(norm, site)

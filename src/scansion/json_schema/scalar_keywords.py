@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scansion._kernel import Language
-from scansion.errors import GrammarError, UnsupportedError
+from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.json_schema.documents import Site
 from scansion.json_schema.formats import format_language
-from scansion.json_schema.json_values import exact, kind_of
-from scansion.json_schema.keywords import NUMBER, STRING, TYPE_INTEGER, TYPE_NUMBER, count
+from scansion.json_schema.json_values import exact, is_number, kind_of
+from scansion.json_schema.keywords import NUMBER, STRING, TYPE_INTEGER, TYPE_NUMBER, above, below, least, most, whole
 from scansion.json_schema.numbers import decidable_numbers, number_language
 from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, Grid, NumberSet, StringSet, number_text
 from scansion.json_schema.shape_algebra import conjoin, unite
@@ -37,7 +36,9 @@ def strings(norm: Normaliser, site: Site, bits: int) -> StringSet:
     if not bits & STRING:
         return ANY_STRING
     parts = _patterns(norm, site)
-    low, high = _lengths(site)
+    schema = site.schema
+    low = least(site, "minLength") if "minLength" in schema else 0
+    high = most(site, "maxLength") if "maxLength" in schema else -1
     if low or high >= 0:
         parts.insert(0, _length(low, high))
     if not parts:
@@ -50,18 +51,12 @@ def other_strings(norm: Normaliser, site: Site, bits: int) -> StringSet | None:
     if not bits & STRING:
         return None
     parts = [part.complement() for part in _patterns(norm, site)]
-    low, high = _lengths(site)
-    if low:
-        parts.append(_length(0, low - 1))
-    if high >= 0:
-        parts.append(_length(high + 1, -1))
+    shorter, longer = below(site, "minLength"), above(site, "maxLength")
+    if shorter is not None:
+        parts.append(_length(0, shorter))
+    if longer is not None:
+        parts.append(_length(longer, -1))
     return StringSet({}, parts[0] if len(parts) == 1 else Language.union(parts)) if parts else None
-
-
-def _lengths(site: Site) -> tuple[int, int]:
-    schema = site.schema
-    low = count(site, schema, "minLength", 0) if "minLength" in schema else 0
-    return low, count(site, schema, "maxLength", -1) if "maxLength" in schema else -1
 
 
 def _patterns(norm: Normaliser, site: Site) -> list[Language]:
@@ -88,7 +83,7 @@ def pattern(site: Site, text: Any, keyword: str) -> Language:
     """The strings in which an ECMA-262 regular expression matches somewhere.
 
     Raises:
-        GrammarError, UnsupportedError: with the pointer of the keyword and the offset in the pattern.
+        GrammarError, UnsupportedError, LimitError: with the pointer of the keyword and the offset in the pattern.
     """
     if not isinstance(text, str):
         raise site.wrong(f"{keyword} must be a string, not {kind_of(text)}", keyword)
@@ -101,6 +96,12 @@ def pattern(site: Site, text: Any, keyword: str) -> Language:
         )
         error.args = (str(error),)
         raise
+    except LimitError as error:
+        raise LimitError(
+            f"#{site.pointer}/{keyword}: in the pattern {text!r:.60}: {error} (simplify it, or leave {keyword} to the lenient option)",
+            limit=error.limit,
+            allowed=error.allowed,
+        ) from None
 
 
 def _format(norm: Normaliser, site: Site, name: Any) -> Language | None:
@@ -196,7 +197,7 @@ def _limited(limits: dict[str, Any]) -> Language:
 
 
 def _number(site: Site, value: Any, keyword: str) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or value != value or value in (float("inf"), float("-inf")):
+    if not is_number(value):
         wanted = "a JSON value" if keyword in ("enum", "const") else "a number"
         raise site.wrong(f"{keyword} must be {wanted}, not {kind_of(value)}", keyword)
     return exact(value)
@@ -232,7 +233,7 @@ def _one_of_values(norm: Normaliser, site: Site, listed: list[Any], keyword: str
     arrays: tuple[Any, ...] = ()
     for index, value in enumerate(listed):
         if type(value) is str:
-            words[value] = None
+            words[value if value.isascii() else whole(site, value, keyword)] = None
         elif value is None:
             literals |= NULL
         elif value is True:
@@ -277,7 +278,7 @@ def _none_of_values(norm: Normaliser, site: Site, listed: list[Any], keyword: st
     containers = Shape(ALL_LITERALS, ANY_NUMBER, ANY_STRING, (ANY_OBJECT,), (ANY_ARRAY,))
     for index, value in enumerate(listed):
         if type(value) is str:
-            words.append(value)
+            words.append(whole(site, value, keyword))
         elif value is None:
             literals &= ~NULL
         elif value is True:

@@ -135,7 +135,7 @@ def _contradicts(condition: Formula, alternative: ObjectAlternative) -> bool:
 
 def impossible_array(norm: Normaliser, alternative: ArrayAlternative) -> bool:
     """Whether an alternative is seen to be empty from its counts and the items it must have."""
-    if 0 <= alternative.maximum < alternative.minimum:
+    if 0 <= alternative.maximum < alternative.minimum or (alternative.unique and alternative.repeats is not None):
         return True
     longest = max((len(facet.prefix) for facet in alternative.facets), default=0)
     return any(norm.impossible(alternative.item(index)) for index in range(min(alternative.minimum, longest + 1)))

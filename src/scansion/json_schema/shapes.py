@@ -208,10 +208,11 @@ class ArrayAlternative:
     """One way to be an array.
 
     ``evaluated`` is how many leading items in-place subschemas have evaluated (-1: all); ``evaluated_by`` the expressions that
-    evaluate whatever item they hold for (``contains``): for ``unevaluatedItems``.
+    evaluate whatever item they hold for (``contains``): for ``unevaluatedItems``. ``repeats`` is the pointer of a ``uniqueItems``
+    that must be broken (two items equal), or None: it can be pruned, but not written.
     """
 
-    __slots__ = ("counters", "evaluated", "evaluated_by", "facets", "maximum", "minimum", "unique")
+    __slots__ = ("counters", "evaluated", "evaluated_by", "facets", "maximum", "minimum", "repeats", "unique")
 
     def __init__(
         self,
@@ -222,11 +223,13 @@ class ArrayAlternative:
         counters: tuple[Counter, ...] = (),
         evaluated: int = 0,
         evaluated_by: tuple[Expr, ...] = (),
+        repeats: str | None = None,
     ) -> None:
         self.facets = facets
         self.minimum = minimum
         self.maximum = maximum
         self.unique = unique
+        self.repeats = repeats
         self.counters = counters
         self.evaluated = evaluated
         self.evaluated_by = evaluated_by
@@ -258,6 +261,7 @@ class ArrayAlternative:
             self.counters + tuple(counter for counter in other.counters if counter not in self.counters),
             evaluated,
             self.evaluated_by + tuple(expr for expr in other.evaluated_by if expr not in self.evaluated_by),
+            other.repeats if self.repeats is None else self.repeats,
         )
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from scansion.errors import GrammarError, LimitError
-from scansion.json_schema.json_values import kind_of
+from scansion.json_schema.json_values import MAX_EXPONENT, kind_of, too_large
 
 __all__ = ["MAX_TEXT", "parse_schema", "refuse_foreign_values"]
 
@@ -71,7 +71,7 @@ def _parse_text(text: str) -> Any:
     if len(text) > MAX_TEXT:
         raise LimitError(f"the schema text has {len(text):,} characters, more than {MAX_TEXT:,}", limit="schema_text", allowed=MAX_TEXT)
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
+        return json.loads(text, parse_int=_integer, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise GrammarError(
             f"the schema is not JSON: {error.msg}", construct="schema", line=error.lineno, column=error.colno, offset=error.pos
@@ -84,6 +84,12 @@ def _parse_text(text: str) -> Any:
         raise
     except ValueError as error:
         raise GrammarError(f"the schema is not JSON: {error}", construct="schema") from None
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_EXPONENT + 2:  # sign and all; Python itself refuses to read 4,300 digits and more
+        raise too_large(len(digits.lstrip("-")) - 1)
+    return int(digits)
 
 
 def _no_constant(name: str) -> Any:

@@ -104,13 +104,13 @@ def _close_array(norm: Normaliser, site: Site, item: ArrayAlternative, expr: Exp
             # An item for which contains holds is evaluated by it.
             rest = norm.any_of((*item.evaluated_by, expr), site, "/unevaluatedItems")
         facets = (*facets, ArrayFacet(((),) * item.evaluated, rest))
-    return ArrayAlternative(facets, item.minimum, item.maximum, item.unique, item.counters, -1 if tracking else 0)
+    return ArrayAlternative(facets, item.minimum, item.maximum, item.unique, item.counters, -1 if tracking else 0, (), item.repeats)
 
 
 def _forget_array(item: ArrayAlternative) -> ArrayAlternative:
     if not item.evaluated and not item.evaluated_by:
         return item
-    return ArrayAlternative(item.facets, item.minimum, item.maximum, item.unique, item.counters)
+    return ArrayAlternative(item.facets, item.minimum, item.maximum, item.unique, item.counters, repeats=item.repeats)
 
 
 def violated(norm: Normaliser, site: Site, bits: int) -> Shape:
