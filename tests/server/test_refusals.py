@@ -276,3 +276,13 @@ def test_a_schema_that_is_right_and_cannot_be_enforced(stand_in):
     assert error["pointer"].startswith("/properties/x")
     assert error["keyword"]
     assert json.dumps(error["message"])
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [("1e999", "not one too large to compute with"), ("9" * 400, "not one too large to compute with"), ('"1"', "not a string")],
+)
+def test_what_was_given_instead_of_a_number(stand_in, number, words):
+    body = f'{{"messages": [{{"role": "user", "content": "x"}}], "temperature": {number}}}'
+    error = httpx.post(stand_in.url + "/v1/chat/completions", content=body).json()["error"]
+    assert error["message"] == f"temperature must be a number, {words}"

@@ -151,7 +151,7 @@ def _checked(path: str, value: Any, field: Field) -> Any:
     else:
         good = True
     if not good:
-        raise ApiError(400, f"{path} must be {_a_kind(kind)}, not {kind_of(value)}", code="invalid_type", param=path)
+        raise ApiError(400, f"{path} must be {_a_kind(kind)}, not {_given(value)}", code="invalid_type", param=path)
     if field.choices and value not in field.choices:
         known = ", ".join(map(str, field.choices))
         raise ApiError(400, f"{path} must be one of {known}, not {str(value)[:60]!r}", code="invalid_value", param=path)
@@ -176,6 +176,12 @@ def _range(field: Field) -> str:
     if low and high:
         return f"{low} to {high}{unit}"
     return f"at least {low}{unit}" if low else f"at most {high}{unit}"
+
+
+def _given(value: object) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "one too large to compute with" if not _finite(value) else f"{value!r:.40}"
+    return kind_of(value)
 
 
 def _a_kind(kind: str) -> str:
