@@ -147,6 +147,33 @@ def test_an_error_in_a_schema_file_names_the_file(capfd: pytest.CaptureFixture[s
     refused(here(capfd, "check", "-jf", str(path), str(path)), "broken.json is not UTF-8", "byte 7")
 
 
+def test_documents_a_schema_refers_to_are_given_by_name(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "price.json").write_text('{"type": "number", "minimum": 0}')
+    (tmp_path / "order.json").write_text('{"items": {"$ref": "https://example.com/price?v=1"}, "type": "array"}')
+    (tmp_path / "good.json").write_text("[1, 2.5]")
+    (tmp_path / "bad.json").write_text("[1, -2]")
+    good, bad, order = (str(tmp_path / name) for name in ("good.json", "bad.json", "order.json"))
+    resource = f"https://example.com/price?v=1={tmp_path / 'price.json'}"
+    refused(here(capfd, "check", "-jf", order, good), "#/items/$ref", "--resource https://example.com/price?v=1=FILE")
+    assert here(capfd, "check", "-jf", order, "--resource", resource, good)[0] == 0
+    code, out, _ = here(capfd, "check", "-jf", order, "--resource", resource, bad)
+    assert code == 1 and "`/1` must be at least 0" in out
+    code, out, _ = here(capfd, "convert", "--from", "json-schema", "--to", "gbnf", "--resource", resource, order)
+    assert code == 0 and "root" in out
+    refused(here(capfd, "convert", "--from", "json-schema", "--to", "gbnf", order), "--resource https://example.com/price?v=1=FILE")
+
+
+@pytest.mark.parametrize(
+    ("resource", "part"),
+    [("price.json", "is not URI=FILE"), ("https://example.com/=", "is not URI=FILE"), ("https://example.com/=missing.json", "no file")],
+)
+def test_resources_that_are_none_are_refused(capfd: pytest.CaptureFixture[str], schema: str, resource: str, part: str) -> None:
+    code, out, err = here(capfd, "check", "-jf", schema, "--resource", resource, schema)
+    assert code == 2 and out == "" and part in err
+    code, out, err = here(capfd, "check", "--json", "--resource", "https://example.com/=a.json", schema)
+    assert code == 2 and "--resource is about a JSON Schema" in err
+
+
 def test_help_and_version(capfd: pytest.CaptureFixture[str]) -> None:
     for arguments in (["--help"], ["generate", "-h"], ["check", "--help"], ["mask", "-h"], ["doctor", "-h"], ["demo", "-h"]):
         code, out, err = here(capfd, *arguments)

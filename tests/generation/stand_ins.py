@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -117,7 +118,8 @@ class StandInModel:
 class Texts:
     """A grammar of finitely many texts; ``matcher`` gives what generation uses of a real one."""
 
-    def __init__(self, texts: Sequence[bytes], vocabulary: StandInVocabulary) -> None:
+    def __init__(self, texts: Sequence[bytes], vocabulary: StandInVocabulary, source: object = None) -> None:
+        self.program = SimpleNamespace(source=source)  # what explains a refused text, for a grammar of a schema
         self.texts = sorted(set(texts))
         self.vocabulary = vocabulary
         self.masks: dict[tuple[bytes, bool], np.ndarray] = {}

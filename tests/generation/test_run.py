@@ -14,6 +14,8 @@ from scansion.generation.events import Completion, Delta
 from scansion.generation.loop import AnswerStream, step
 from scansion.generation.options import GenerationOptions
 from scansion.generation.run import Run
+from scansion.json_schema import SchemaOptions
+from scansion.json_schema.violation import SchemaSource
 from scansion.sampling import Sampling
 
 NAMES = (b"ana", b"bo", b"cat", b"\xc3\xa9mile", b"a banana", b"zoe \xf0\x9f\x98\x80")
@@ -333,3 +335,11 @@ def test_reasoning_does_not_go_with_an_opened_answer(other: dict[str, object]) -
 def test_several_answers_take_several_grammars() -> None:
     with pytest.raises(RequestError, match="grammars="):
         generate_many(StandInModel(), ["a", "b"], grammar=None)
+
+
+def test_a_prefill_the_schema_refuses_is_explained() -> None:
+    model = StandInModel(0)
+    source = SchemaSource({"properties": {"age": {"maximum": 120}}}, SchemaOptions())
+    constraint = Texts([b'{"age":12}'], model.vocabulary, source)
+    with pytest.raises(RequestError, match=r"prefill: at byte \d+: `/age` must be at most 120 \(`/properties/age/maximum`\)"):
+        list(AnswerStream(model, "name: banana", constraint, GenerationOptions(prefill='{"age":130}')))  # type: ignore[arg-type]

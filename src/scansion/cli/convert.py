@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scansion.cli.grammar_options import read_text
+from scansion.cli.grammar_options import read_schema, read_text, resource_option
 from scansion.cli.output import ResultWriter, note
 from scansion.errors import GrammarError, RequestError
 
@@ -39,16 +39,30 @@ _TO = ["gbnf", "lark"]
     show_default=True,
     help="Escapes in declared keys and constants.",
 )
+@resource_option
 @click.argument("file", metavar="FILE")
 def command(
-    *, source: str | None, target: str, repeated_keys: bool, check: bool, whitespace: str, order: str, spelling: str, file: str
+    *,
+    source: str | None,
+    target: str,
+    repeated_keys: bool,
+    check: bool,
+    whitespace: str,
+    order: str,
+    spelling: str,
+    resources: tuple[str, ...],
+    file: str,
 ) -> int:
     """Write the grammar in FILE (- is standard input) as GBNF or Lark: the same texts, or an error that names what cannot be said.
 
     With --check, exits with 1 where a text was found that only one of the two grammars has.
     """
     text = read_text(file)
-    grammar = _read(source or _language(text), text, file, {"whitespace": whitespace, "property_order": order, "spelling": spelling})
+    source = source or _language(text)
+    if resources and source != "json-schema":
+        raise click.UsageError(f"--resource is about a JSON Schema, and {file} is read as {source}")
+    policies = {"whitespace": whitespace, "property_order": order, "spelling": spelling}
+    grammar = _read(source, text, file, policies, resources)
     written = _write(grammar, target, repeated_keys)
     ResultWriter().write(written)
     waived = repeated_keys and written != _exact(grammar, target)
@@ -86,17 +100,12 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _read(source: str, text: str, name: str, policies: dict[str, str]) -> Grammar:
+def _read(source: str, text: str, name: str, policies: dict[str, str], resources: tuple[str, ...] = ()) -> Grammar:
     from scansion.grammar import Grammar
 
     try:
         if source == "json-schema":
-            return Grammar.from_json_schema(
-                text,
-                whitespace=policies["whitespace"],
-                property_order=policies["property_order"],
-                spelling=policies["spelling"],
-            )
+            return read_schema(text, resources, **policies)
         if source == "gbnf":
             return Grammar.from_gbnf(text)
         if source == "lark":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -16,12 +16,13 @@ from scansion.errors import GrammarError, RequestError
 if TYPE_CHECKING:
     from scansion.grammar import Grammar
 
-__all__ = ["MAX_INPUT_BYTES", "GrammarChoice", "grammar_options", "read_input", "read_text"]
+__all__ = ["MAX_INPUT_BYTES", "GrammarChoice", "grammar_options", "read_input", "read_schema", "read_text", "resource_option"]
 
 MAX_INPUT_BYTES = 64 << 20
 """The largest file any command reads."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class GrammarChoice:
     whitespace: str | None = None
     order: str | None = None
     spelling: str | None = None
+    resources: tuple[str, ...] = ()
 
     @property
     def is_given(self) -> bool:
@@ -81,14 +83,16 @@ class GrammarChoice:
         }
         if (self.whitespace or self.order or self.spelling) and not (named and named[0] in ("-j", "-jf", "--json")):
             raise click.UsageError("--whitespace, --order and --spelling are about JSON: give -j, -jf or --json")
+        if self.resources and not (named and named[0] in ("-j", "-jf")):
+            raise click.UsageError("--resource is about a JSON Schema: give -j or -jf")
         if not named:
             return None
         from scansion.grammar import Grammar
 
         if self.schema is not None:
-            return Grammar.from_json_schema(self.schema, **policies)
+            return read_schema(self.schema, self.resources, **policies)
         if self.schema_file is not None:
-            return _from_file(self.schema_file, lambda text: Grammar.from_json_schema(text, **policies))
+            return _from_file(self.schema_file, lambda text: read_schema(text, self.resources, **policies))
         if self.any_json:
             return Grammar.from_json_schema(True, **policies)
         if self.regex is not None:
@@ -126,6 +130,14 @@ def grammar_options(*, required: bool) -> Callable[[F], F]:
     return decorate
 
 
+resource_option = click.option(
+    "--resource",
+    "resources",
+    multiple=True,
+    metavar="URI=FILE",
+    help="The document at a URI that the schema refers to; repeat the option.",
+)
+
 _OPTIONS = [
     click.option("-j", "--schema", "schema", metavar="SCHEMA", help="JSON Schema as text."),
     click.option("-jf", "--schema-file", "schema_file", metavar="FILE", help="JSON Schema in a file (- is standard input)."),
@@ -141,7 +153,35 @@ _OPTIONS = [
     ),
     click.option("--order", type=click.Choice(["declared", "any"]), default=None, help="Order of JSON properties."),
     click.option("--spelling", type=click.Choice(["canonical", "any"]), default=None, help="Escapes in declared keys and constants."),
+    resource_option,
 ]
+
+
+def read_schema(text: str, resources: Sequence[str], **policies: Any) -> Grammar:
+    """The grammar of a JSON Schema; ``resources`` are the values of ``--resource``.
+
+    Raises:
+        click.UsageError: a resource that is not URI=FILE, or a URI given twice.
+        GrammarError: the schema, or a resource, is wrong.
+        RequestError: a file cannot be read.
+    """
+    from scansion.grammar import Grammar
+    from scansion.json_schema import UnresolvedError, parse_schema
+
+    documents: dict[str, Any] = {}
+    for given in resources:
+        uri, equals, name = given.rpartition("=")  # a URI may have = in its query
+        if not (uri and equals and name):
+            raise click.UsageError(f"--resource {given} is not URI=FILE")
+        if uri in documents:
+            raise click.UsageError(f"--resource gives {uri} twice")
+        documents[uri] = _from_file(name, parse_schema)
+    try:
+        return Grammar.from_json_schema(text, resources=documents, **policies)
+    except UnresolvedError as error:
+        if error.url:
+            error.hint = f"give the document: --resource {error.url}=FILE"
+        raise
 
 
 def _by_content(text: str) -> Grammar:
@@ -165,7 +205,7 @@ def read_text(name: str) -> str:
     return text
 
 
-def _from_file(name: str, parse: Callable[[str], Grammar]) -> Grammar:
+def _from_file(name: str, parse: Callable[[str], T]) -> T:
     text = read_text(name)
     try:
         return parse(text)

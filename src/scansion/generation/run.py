@@ -128,9 +128,13 @@ class Run:
     def _start_matcher(self, constraint: Constraint) -> BudgetedMatcher:
         options = self.options
         matcher = constraint.matcher()
-        if options.prefill and not matcher.accept_bytes(options.prefill.encode()):
-            good = matcher.bytes_accepted(options.prefill.encode())
-            raise RequestError(f"the grammar does not allow the prefill: it keeps to it for {good} bytes only")
+        prefill = options.prefill.encode()
+        if prefill and not matcher.accept_bytes(prefill):
+            good = matcher.bytes_accepted(prefill)
+            source = constraint.program.source
+            violation = None if source is None else source.explain(prefill, good)
+            told = f"it keeps to it for {good} bytes only" if violation is None else str(violation)
+            raise RequestError(f"the grammar does not allow the prefill: {told}")
         if options.finish:
             try:
                 return BudgetedMatcher(matcher, self._vocabulary, self._budget)

@@ -10,7 +10,9 @@ explain         text, offset                           -> which keyword of the s
 """
 
 from scansion.json_schema.compiler import compile_schema, write_schema
+from scansion.json_schema.documents import UnresolvedError
 from scansion.json_schema.options import SchemaOptions
+from scansion.json_schema.source import parse_schema
 from scansion.json_schema.violation import Violation
 
-__all__ = ["SchemaOptions", "Violation", "compile_schema", "write_schema"]
+__all__ = ["SchemaOptions", "UnresolvedError", "Violation", "compile_schema", "parse_schema", "write_schema"]

@@ -14,7 +14,7 @@ from scansion.errors import GrammarError, LimitError
 from scansion.json_schema.json_values import kind_of
 from scansion.json_schema.metaschemas import metaschema
 
-__all__ = ["MAX_DEPTH", "Documents", "Resource", "ScopeNeeded", "Site"]
+__all__ = ["MAX_DEPTH", "Documents", "Resource", "ScopeNeeded", "Site", "UnresolvedError"]
 
 MAX_DEPTH = 512  # nesting of subschemas inside one document
 MAX_CONSTANTS = 10_000  # objects and arrays in enum and const; each is a schema of its own
@@ -65,6 +65,18 @@ _SCHEMA_MAP = ("$defs", "definitions", "dependencies", "dependentSchemas", "patt
 
 class ScopeNeeded(Exception):
     """A ``$dynamicRef`` or ``$recursiveRef`` was met while dynamic scopes were not being kept. Internal: start again."""
+
+
+class UnresolvedError(GrammarError):
+    """A reference leads to a document that is not there.
+
+    Attributes:
+        url: what would have to be given among the resources, ``""`` where no document could help.
+    """
+
+    def __init__(self, message: str, *, pointer: str, construct: str, hint: str, url: str) -> None:
+        super().__init__(message, pointer=pointer, construct=construct, hint=hint)
+        self.url = url
 
 
 class Resource:
@@ -323,10 +335,12 @@ class Documents:
         if target is None:
             target = self._metaschema(url)
         if target is None:
-            raise site.wrong(
+            raise UnresolvedError(
                 f"{keyword} {reference!r} cannot be resolved",
-                keyword,
-                f"pass the document as resources={{{url!r}: ...}}" if url else "define it in the schema",
+                pointer=f"{site.pointer}/{keyword}",
+                construct=keyword,
+                hint=f"pass the document as resources={{{url!r}: ...}}" if url else "define it in the schema",
+                url=url,
             )
         if not fragment:
             return target.root, target.pointer, target
