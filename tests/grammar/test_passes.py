@@ -166,3 +166,21 @@ def test_long_chains_of_rules_are_read_quickly(line: str) -> None:
     started = time.process_time()
     Grammar.from_gbnf(text)
     assert time.process_time() - started < 2  # a quarter of a second on an idle machine
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("start: " + "A? " * 2000 + '\nA: /a+/\n%ignore " "', "rewritten_parts"),
+        (
+            "start: (" + "|".join(f"x{i}" for i in range(4000)) + ")*\n" + "\n".join(f"x{i}[lazy]: /[a-z]+{i}/" for i in range(4000)),
+            "lazy_terminals",
+        ),
+        ('start: "' + 'a" "' * 400_000 + '"', "grammar_items"),
+    ],
+)
+def test_what_would_take_the_square_in_lark_meets_a_limit(text: str, limit: str) -> None:
+    with pytest.raises(LimitError) as caught:
+        Grammar.from_lark(text)
+    assert caught.value.limit == limit
+    assert str(caught.value).startswith("line ")

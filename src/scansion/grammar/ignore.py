@@ -7,8 +7,9 @@ also end, a run may stand last as well, as llguidance has it: ``("x" | "y")+`` w
 from __future__ import annotations
 
 from scansion._kernel import Language
+from scansion.errors import LimitError
 from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, choice, repeat, seq
-from scansion.grammar.nullable import is_nullable, nullable_rules
+from scansion.grammar.nullable import MAX_REWRITTEN_PARTS, is_nullable, nullable_rules
 
 __all__ = ["place_ignored"]
 
@@ -44,6 +45,9 @@ class _Placer:
         self.nullable = nullable_rules(rules)
         self.bodies: dict[str, Expression] = {}
         self.firsts: list[str] = []  # rules needed as the first thing of the text
+        self.asked: set[str] = set()  # the same
+        self.rule = rules.start  # being written, for messages
+        self.parts = 0
 
     def placed(self) -> Rules:
         rules = self.rules
@@ -55,9 +59,25 @@ class _Placer:
         else:
             first = self.first(Call(start))
             self.bodies[_START] = choice([first, EMPTY]) if start in self.nullable else first
-            for name in self.firsts:
+            for name in self.firsts:  # grows while rules are written
+                self.rule = name
                 self.bodies[_first_name(name)] = self.first(rules.rules[name])
         return Rules(_START, self.bodies, positions=rules.positions)
+
+    def spend(self, parts: int) -> None:
+        """Count parts that are written for the beginning of the text.
+
+        Raises:
+            LimitError: more than ``MAX_REWRITTEN_PARTS`` in all.
+        """
+        self.parts += parts
+        if self.parts > MAX_REWRITTEN_PARTS:
+            raise LimitError(
+                f"{self.rules.place(self.rule)} may begin in too many ways: more than {MAX_REWRITTEN_PARTS:,} parts would be written "
+                "to have nothing ignored before the first terminal; set allow_initial_skip, or let fewer parts be empty",
+                limit="rewritten_parts",
+                allowed=MAX_REWRITTEN_PARTS,
+            )
 
     def later(self, expression: Expression) -> Expression:
         """The expression where something stands before it."""
@@ -88,7 +108,8 @@ class _Placer:
             some = Language.intersection([language, _SOME])
             return NOTHING if some.is_nothing else Text(some)
         if isinstance(expression, Call):
-            if expression.rule not in self.firsts:
+            if expression.rule not in self.asked:
+                self.asked.add(expression.rule)
                 self.firsts.append(expression.rule)
             return Call(_first_name(expression.rule))
         if isinstance(expression, Choice):
@@ -100,6 +121,7 @@ class _Placer:
         if isinstance(expression, Seq):
             ways: list[Expression] = []
             for index, part in enumerate(expression.parts):
+                self.spend(len(expression.parts) - index)
                 ways.append(seq([self.first(part), *map(self.later, expression.parts[index + 1 :])]))
                 if not is_nullable(part, self.nullable):
                     break

@@ -11,11 +11,14 @@ what may follow a rule taken from all its callers.
 from __future__ import annotations
 
 from scansion._kernel import Language
+from scansion.errors import LimitError
 from scansion.grammar.nodes import Call, Choice, Expression, Repeat, Rules, Seq, Terminal, choice, repeat, seq
 from scansion.grammar.nullable import is_nullable, nullable_rules
 
-__all__ = ["let_lazy_terminals_win"]
+__all__ = ["MAX_LAZY_WORK", "let_lazy_terminals_win"]
 
+MAX_LAZY_WORK = 5_000_000  # about a second
+_KEPT_PLACES = 1000
 _Places = frozenset[int]  # identities of terminals
 _NONE: _Places = frozenset()
 _SOME = Language.concat([Language.char_class([(0, 0xD7FF), (0xE000, 0x10FFFF)]), Language.anything()])
@@ -47,6 +50,8 @@ class _Competition:
         self.follows: dict[str, _Places] = dict.fromkeys(self.bodies, _NONE)
         self.rivals: dict[int, set[Language]] = {}
         self.changed = False
+        self.met: set[_Places] = set()  # places of which is noted who competes there
+        self.work = 0
 
     def settled(self) -> Rules:
         self.changed = True
@@ -64,6 +69,7 @@ class _Competition:
 
     def walk(self, expression: Expression, after: _Places) -> _Places:
         """The terminals that may be read from before the expression on, given those from behind it; notes who competes."""
+        self.spend(10 + len(after))
         if isinstance(expression, Terminal):
             self.terminals[id(expression)] = expression
             own = frozenset((id(expression),))
@@ -90,8 +96,30 @@ class _Competition:
             return here
         return _NONE
 
+    def spend(self, steps: int) -> None:
+        """Count terminals looked at, anew at each place.
+
+        Raises:
+            LimitError: more than ``MAX_LAZY_WORK`` in all.
+        """
+        self.work += steps
+        if self.work > MAX_LAZY_WORK:
+            raise LimitError(
+                f"{self.rules.place(self.rules.start)} has lazy rules beside too many others: finding out which terminals compete "
+                f"takes more than {MAX_LAZY_WORK:,} steps",
+                limit="lazy_terminals",
+                allowed=MAX_LAZY_WORK,
+            )
+
     def meet(self, place: _Places) -> None:
+        if place in self.met:
+            return
+        self.spend(len(place))
+        if len(self.met) >= _KEPT_PLACES:
+            self.met.clear()
+        self.met.add(place)
         lazy = [self.terminals[number] for number in place if self.terminals[number].lazy]
+        self.spend(len(lazy) * len(place))
         for number in place if lazy else ():
             known = self.rivals.setdefault(number, set())
             known |= {terminal.language for terminal in lazy if terminal is not self.terminals[number]}

@@ -38,7 +38,8 @@ def language_of(tree: Regex, *, search: bool) -> Language:
         LimitError: look-arounds that need too many states (see `regex_to_automaton`), or more than `MAX_OPTIONAL_RUN` parts side by
             side each of which may be left out.
     """
-    _check_optional_runs(tree)
+    if type(tree) not in (Literal, CharacterClass):
+        _check_optional_runs(tree)
     parts = tree.parts if type(tree) is Sequence else (tree,)
     first, last = 0, len(parts)
     head = tail = search
@@ -61,6 +62,8 @@ def _check_optional_runs(tree: Regex) -> None:
     todo = [tree]
     while todo:
         node = todo.pop()
+        if type(node) in (Literal, CharacterClass):
+            continue
         if isinstance(node, Sequence) and len(node.parts) > MAX_OPTIONAL_RUN:
             run = 0
             for part in node.parts:
