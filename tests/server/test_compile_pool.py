@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -166,3 +170,32 @@ def test_relaxed_tools_are_validated(running):
     assert call["function"]["arguments"] == '{"x": "bb"}'
     assert answer["x_scansion"]["enforced_by"] == "validation"
     assert answer["x_scansion"]["retries"] == 1
+
+
+LOADS = """
+import asyncio, sys
+import httpx
+from tests.server.stand_in_backend import StandInBackend
+from scansion.server.application import create_application
+
+async def main():
+    application = create_application(StandInBackend())
+    service = application.state.service
+    await service.start()
+    before = set(sys.modules)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(application), base_url="http://x", timeout=30) as client:
+        body = {"messages": [{"role": "user", "content": "x"}], "json_schema": {"const": 1}}
+        answer = await client.post("/v1/chat/completions", json=body)
+    await service.close()
+    print(answer.status_code, sorted(name for name in set(sys.modules) - before if name.startswith("scansion")))
+
+asyncio.run(main())
+"""
+
+
+def test_the_first_grammar_loads_nothing_any_more():
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS], cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True
+    )
+    assert done.stdout == "200 []\n", done.stderr

@@ -16,11 +16,12 @@ from starlette.types import Scope
 from scansion.errors import GrammarError, LimitError
 from scansion.server.admission import FairQueue
 from scansion.server.backend import Backend, Constrained, Job, Outcome
+from scansion.server.byte_vocabulary import byte_vocabulary
 from scansion.server.compile_pool import CompilePool
 from scansion.server.errors import from_error
 from scansion.server.metrics import Metrics
 from scansion.server.nursery import Nursery
-from scansion.server.recipes import Recipe
+from scansion.server.recipes import Recipe, build
 from scansion.server.settings import ServerSettings
 from scansion.server.text_check import TextCheck
 from scansion.server.tool_stream import read_calls
@@ -59,7 +60,11 @@ class Service:
         self.metrics.watch("scansion_compile_kills", "Compile processes killed.", lambda: self.pool.kills)
 
     async def start(self) -> None:
-        """Start everything that needs the event loop."""
+        """Start everything that needs the event loop.
+
+        What the first grammar loads is loaded here: half the package, which would hold up whoever asks beside it.
+        """
+        build(Recipe("json_schema", "{}")).compile(byte_vocabulary()).matcher().accept_bytes(b"1")
         await asyncio.gather(self.pool.start(), self.reader.start(), self.backend.start())
 
     async def close(self) -> None:
