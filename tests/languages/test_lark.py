@@ -249,3 +249,11 @@ def test_several_json_values_keep_their_members() -> None:
     matcher = grammar.compile(Vocabulary([bytes([i]) for i in range(256)] + [None], eos_token_ids=[256])).matcher()
     assert matcher.accept_bytes(b'{"x":1}|{"y":2}')
     assert matcher.is_complete
+
+
+def test_long_runs_of_optional_terminals_meet_a_limit() -> None:
+    for text in ("start: T\nT: " + "A " * 1001 + '\nA: "a"?', "start: T\nT: " + "B " * 40 + "\nB: " + "A " * 40 + '\nA: "a"?'):
+        with pytest.raises(LimitError) as caught:
+            Grammar.from_lark(text)
+        assert caught.value.limit == "optional_parts"
+        assert str(caught.value).startswith("line 2, column ")

@@ -28,6 +28,7 @@ from scansion.languages.lark_trees import (
     Tree,
 )
 from scansion.languages.regex import parse_python
+from scansion.languages.regex_to_language import MAX_OPTIONAL_RUN
 from scansion.languages.source import Source
 
 __all__ = ["MAX_TERMINAL_SIZE", "Terminals", "shortest_matches", "substrings"]
@@ -48,6 +49,7 @@ class Terminals:
         self.known: dict[str, Language] = {}
         self.patterns: dict[tuple[str, str], Language] = {}
         self.open: list[str] = []
+        self.optional: dict[Language, int] = {}  # optional parts side by side in languages that may be empty
         self.sizes: dict[str, int] = {}
 
     def named(self, name: str, offset: int) -> Language:
@@ -122,7 +124,7 @@ class Terminals:
                 )
             return self.named(tree.name, tree.offset)
         if isinstance(tree, Sequence):
-            return Language.concat([self.language(part) for part in tree.parts])
+            return self.sequence(tree)
         if isinstance(tree, Alternatives):
             for _, condition in tree.parts:
                 if condition is not None:
@@ -141,6 +143,25 @@ class Terminals:
                 tree.offset, f"the token {tree.text} stands inside a terminal", construct=tree.text, hint="put it in a rule"
             )
         raise self.source.error(tree.offset, "this cannot stand inside a terminal", construct="terminal", hint="put it in a rule")
+
+    def sequence(self, tree: Sequence) -> Language:
+        parts = [self.language(part) for part in tree.parts]
+        run = longest = 0
+        for part in parts:
+            # Optional parts of parts count too, for what may follow each is written out; of a regex the signs that make parts optional.
+            run = run + self.optional.get(part, 1) if part.nullable else 0
+            longest = max(longest, run)
+        if longest > MAX_OPTIONAL_RUN:
+            raise self.source.limit(
+                tree.offset,
+                f"more than {MAX_OPTIONAL_RUN:,} parts of a terminal side by side that may each be left out",
+                limit="optional_parts",
+                allowed=MAX_OPTIONAL_RUN,
+            )
+        language = Language.concat(parts)
+        if run and language.nullable:
+            self.optional[language] = run
+        return language
 
     def fixed_text(self, tree: Tree) -> str | None:
         """The one text of a string, or of a terminal that is no more than a string; None of anything else."""
@@ -190,6 +211,8 @@ class Terminals:
             except LimitError as error:
                 raise self.placed(error, tree.offset) from None
             self.patterns[key] = language
+            if language.nullable:
+                self.optional[language] = max(1, sum(map(tree.pattern.count, "?*{|")))
         return language
 
     def structured(self, tree: StructuredRegex) -> Language:
