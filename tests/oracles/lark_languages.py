@@ -162,7 +162,7 @@ LANGUAGES["c"] = LarkLanguage(
     CHARACTER: /'([^'\\\n]|\\[n0t'\\])'/
     STRING: /"([^"\\\n]|\\.)*"/
     %ignore /[ \t\n]+/
-    %ignore /\/\/[^\n]*\n/
+    %ignore /\/\/[^\n]*/
     %ignore /\/\*([^*]|\*+[^*\/])*\*+\//
     """,
     (
@@ -172,7 +172,7 @@ LANGUAGES["c"] = LarkLanguage(
         'int main() { puts("a\\"b"); while (!x && *p == -1 || y) x = y = 0; }',
     ),
     ("int f() {", "f() {}", "int f() { return }", "int f(int) {}", "int f() { x = ; }", "int f() { 'ab'; }", "int f() { if x y; }"),
-    r"[ \t\n]+|//[^\n]*\n|/\*([^*]|\*+[^*/])*\*+/",
+    r"[ \t\n]+|//[^\n]*|/\*([^*]|\*+[^*/])*\*+/",
 )
 
 LANGUAGES["python expressions"] = LarkLanguage(
@@ -220,11 +220,11 @@ LANGUAGES["s-expressions"] = LarkLanguage(
     ATOM: /[^\s()'".;]+/
     STRING: /"(\\.|[^"\\])*"/
     %ignore /[ \n]+/
-    %ignore /;[^\n]*\n/
+    %ignore /;[^\n]*/
     """,
     ('(define (f x) (* x \'2)) ; twice\n(f "a")', "a", "(a . b)", "()", "''x"),
     ("(", ")", "(. )", "'", "(a . )"),
-    r"[ \n]+|;[^\n]*\n",
+    r"[ \n]+|;[^\n]*",
 )
 
 LANGUAGES["search queries"] = LarkLanguage(
@@ -293,9 +293,9 @@ LANGUAGES["requests for graphs"] = LarkLanguage(
     INT: /-?(0|[1-9][0-9]*)/
     STRING: /"([^"\\\n]|\\["\\\/bfnrt]|\\u[0-9A-Fa-f]{4})*"/
     %ignore /[ \t\n,]+/
-    %ignore /#[^\n]*\n/
+    %ignore /#[^\n]*/
     """,
     ('{ a b(x: 1, y: [$v "s"]) { c } }', "query Q($v: [Int!]! = 3) { x: y @skip(if: true) ... on T { z } ...f }", "query { query }"),
     ("{}", "{ a(}", "query Q", "{ a: }", "{ x: ... }", "fragment"),
-    r"[ \t\n,]+|#[^\n]*\n",
+    r"[ \t\n,]+|#[^\n]*",
 )

@@ -2,12 +2,16 @@
 
 A run of what is ignored may stand before every terminal but the first of the text. Where the grammar could go on and may
 also end, a run may stand last as well, as llguidance has it: ``("x" | "y")+`` with ``%ignore " "`` takes ``x y `` and not `` x``.
+Such places are found rule by rule: after what may be left out or repeated once more, and after rules that are left-recursive.
+Runs that a longer match would have gone on with (see ``ignored_runs``) stand only before what it would not have taken, and last.
 """
 
 from __future__ import annotations
 
 from scansion._kernel import Language
 from scansion.errors import LimitError
+from scansion.grammar.ignored_runs import IgnoredRuns
+from scansion.grammar.left_recursion import left_recursive_rules
 from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, choice, repeat, seq
 from scansion.grammar.nullable import MAX_REWRITTEN_PARTS, is_nullable, nullable_rules
 
@@ -19,11 +23,11 @@ _SOME = Language.concat([Language.char_class([(0, 0xD7FF), (0xE000, 0x10FFFF)]),
 
 def place_ignored(rules: Rules) -> Rules:
     """The grammar with terminals as plain texts and, where it ignores something, that written between them."""
-    if rules.ignore is None:
+    if not rules.ignored:
         if Terminal not in rules.survey.kinds:
             return rules
         return rules.replaced({name: _plain(body) for name, body in rules.rules.items()})
-    return _Placer(rules, rules.ignore).placed()
+    return _Placer(rules).placed()
 
 
 def _plain(expression: Expression) -> Expression:
@@ -39,29 +43,26 @@ def _plain(expression: Expression) -> Expression:
 
 
 class _Placer:
-    def __init__(self, rules: Rules, run: Language) -> None:
+    def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.run = Text(run)
+        self.runs = IgnoredRuns(rules.ignored, rules.ignored_once, _terminals(rules))
         self.nullable = nullable_rules(rules)
+        self.left_recursive = left_recursive_rules(rules, self.nullable)
         self.bodies: dict[str, Expression] = {}
-        self.firsts: list[str] = []  # rules needed as the first thing of the text
-        self.asked: set[str] = set()  # the same
+        self.asked: list[tuple[str, bool, bool]] = []  # rules, whether each is the first and the last thing of the text
+        self.before: dict[Language, Expression] = {}
         self.rule = rules.start  # being written, for messages
         self.parts = 0
 
     def placed(self) -> Rules:
         rules = self.rules
-        for name, body in rules.rules.items():
-            self.bodies[name] = self.later(body)
-        start = rules.start
-        if rules.ignore_first:
-            self.bodies[_START] = Call(start)
-        else:
-            first = self.first(Call(start))
-            self.bodies[_START] = choice([first, EMPTY]) if start in self.nullable else first
-            for name in self.firsts:  # grows while rules are written
-                self.rule = name
-                self.bodies[_first_name(name)] = self.first(rules.rules[name])
+        start = self.call(rules.start, not rules.ignore_first, True)
+        for name, first, last in self.asked:  # grows while rules are written
+            self.rule = name
+            body = rules.rules[name]
+            self.bodies[self.name(name, first, last)] = self.first(body, last) if first else self.later(body, last)
+        empty = not rules.ignore_first and rules.start in self.nullable
+        self.bodies[_START] = choice([start, EMPTY]) if empty else start
         return Rules(_START, self.bodies, positions=rules.positions)
 
     def spend(self, parts: int) -> None:
@@ -79,27 +80,48 @@ class _Placer:
                 allowed=MAX_REWRITTEN_PARTS,
             )
 
-    def later(self, expression: Expression) -> Expression:
-        """The expression where something stands before it."""
+    def name(self, rule: str, first: bool, last: bool) -> str:
+        return rule + ("~first" if first else "") + ("~last" if last else "")
+
+    def call(self, rule: str, first: bool, last: bool) -> Expression:
+        last = last and bool(self.runs.blocking)  # without these a run at the end is one like any other
+        name = self.name(rule, first, last)
+        if name not in self.bodies:
+            self.bodies[name] = EMPTY
+            self.asked.append((rule, first, last))
+        return seq([Call(name), self.run(last)]) if rule in self.left_recursive else Call(name)
+
+    def run(self, last: bool) -> Expression:
+        return Text(self.runs.last if last else self.runs.between)
+
+    def later(self, expression: Expression, last: bool) -> Expression:
+        """The expression where something stands before it; ``last`` where nothing stands behind it."""
         if isinstance(expression, Terminal):
-            return seq([self.run, Text(expression.language)])
+            known = self.before.get(expression.language)
+            if known is None:
+                known = choice([seq(map(Text, way)) for way in self.runs.before(expression.language)])
+                self.before[expression.language] = known
+            return known
         if isinstance(expression, Tokens):
-            return seq([self.run, expression])
+            return seq([self.run(True), expression])
+        if isinstance(expression, Call):
+            return self.call(expression.rule, False, last)
         if isinstance(expression, Seq):
-            return seq([self.later(part) for part in expression.parts])
+            end = len(expression.parts) - 1
+            return seq([self.later(part, last and index == end) for index, part in enumerate(expression.parts)])
         if isinstance(expression, Choice):
-            parts = [self.later(part) for part in expression.parts]
-            return choice([*parts, self.run]) if is_nullable(expression, self.nullable) else choice(parts)
+            parts = [self.later(part, last) for part in expression.parts]
+            return choice([*parts, self.run(last)]) if is_nullable(expression, self.nullable) else choice(parts)
         if isinstance(expression, Repeat):
-            body, low, high = self.later(expression.body), expression.low, expression.high
+            low, high = expression.low, expression.high
+            body = self.later(expression.body, False)
             if high is None:
-                return seq([repeat(body, low, None), self.run])
-            if low == high:
-                return repeat(body, low, high)
-            return choice([repeat(body, high, high), seq([repeat(body, low, high - 1), self.run])])
+                return seq([repeat(body, low, None), self.run(last)])
+            most = seq([repeat(body, high - 1, high - 1), self.later(expression.body, last)])
+            return most if low == high else choice([most, seq([repeat(body, low, high - 1), self.run(last)])])
         return expression
 
-    def first(self, expression: Expression) -> Expression:
+    def first(self, expression: Expression, last: bool) -> Expression:
         """The expression as the first thing of the text, without the empty text."""
         if isinstance(expression, (Terminal, Text)):
             language = expression.language
@@ -108,26 +130,38 @@ class _Placer:
             some = Language.intersection([language, _SOME])
             return NOTHING if some.is_nothing else Text(some)
         if isinstance(expression, Call):
-            if expression.rule not in self.asked:
-                self.asked.add(expression.rule)
-                self.firsts.append(expression.rule)
-            return Call(_first_name(expression.rule))
+            return self.call(expression.rule, True, last)
         if isinstance(expression, Choice):
-            return choice([part for part in map(self.first, expression.parts) if part != NOTHING])
+            return choice([part for part in (self.first(part, last) for part in expression.parts) if part != NOTHING])
         if isinstance(expression, Repeat):
+            if expression.high == 1:
+                return self.first(expression.body, last)
             fewer = None if expression.high is None else expression.high - 1
             low = 0 if is_nullable(expression.body, self.nullable) else max(expression.low - 1, 0)
-            return seq([self.first(expression.body), self.later(repeat(expression.body, low, fewer))])
+            return seq([self.first(expression.body, False), self.later(repeat(expression.body, low, fewer), last)])
         if isinstance(expression, Seq):
             ways: list[Expression] = []
+            end = len(expression.parts) - 1
             for index, part in enumerate(expression.parts):
-                self.spend(len(expression.parts) - index)
-                ways.append(seq([self.first(part), *map(self.later, expression.parts[index + 1 :])]))
+                self.spend(end + 1 - index)
+                rest = [self.later(other, last and end == at) for at, other in enumerate(expression.parts) if at > index]
+                ways.append(seq([self.first(part, last and index == end), *rest]))
                 if not is_nullable(part, self.nullable):
                     break
             return choice([way for way in ways if way != NOTHING])
         return expression
 
 
-def _first_name(name: str) -> str:
-    return f"{name}~first"
+def _terminals(rules: Rules) -> list[Language]:
+    """The languages of all terminals, each once."""
+    found: dict[Language, None] = {}
+    todo = list(rules.rules.values())
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (Seq, Choice)):
+            todo += node.parts
+        elif isinstance(node, Repeat):
+            todo.append(node.body)
+        elif isinstance(node, Terminal):
+            found[node.language] = None
+    return list(found)

@@ -19,7 +19,7 @@ from scansion.grammar.graph import strong_components
 from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, choice, repeat, seq
 from scansion.grammar.nullable import Nonempty, is_nullable, nullable_rules
 
-__all__ = ["has_left_recursion", "remove_left_recursion"]
+__all__ = ["has_left_recursion", "left_recursive_rules", "remove_left_recursion"]
 
 _MAX_CLIMBS = 200_000  # climbing rules written: the square of a component's size at worst
 
@@ -34,8 +34,7 @@ def remove_left_recursion(rules: Rules, nullable: set[str]) -> Rules:
     Raises:
         LimitError: thousands of rules entangled with each other.
     """
-    corners = _corner_graph(rules, nullable)
-    entangled = [component for component in strong_components(corners) if len(component) > 1 or component[0] in corners[component[0]]]
+    entangled = _entangled(rules, nullable)
     if not entangled:
         return rules
     bodies = dict(rules.rules)
@@ -59,6 +58,16 @@ def remove_left_recursion(rules: Rules, nullable: set[str]) -> Rules:
             if some in bodies and some not in rules.rules:
                 bodies[some] = _without_empty(bodies[name])
     return without_unused(rules.replaced(bodies))
+
+
+def left_recursive_rules(rules: Rules, nullable: set[str]) -> set[str]:
+    """The rules whose texts may begin with another text of the rule."""
+    return {name for component in _entangled(rules, nullable) for name in component}
+
+
+def _entangled(rules: Rules, nullable: set[str]) -> list[list[str]]:
+    corners = _corner_graph(rules, nullable)
+    return [component for component in strong_components(corners) if len(component) > 1 or component[0] in corners[component[0]]]
 
 
 def _corner_graph(rules: Rules, nullable: set[str]) -> dict[str, list[str]]:
@@ -207,5 +216,4 @@ def _without_empty(body: Expression) -> Expression:
 
 def has_left_recursion(rules: Rules) -> bool:
     """Whether any rule may begin with itself."""
-    corners = _corner_graph(rules, nullable_rules(rules))
-    return any(len(component) > 1 or component[0] in corners[component[0]] for component in strong_components(corners))
+    return bool(_entangled(rules, nullable_rules(rules)))

@@ -134,21 +134,23 @@ class Rules:
     Attributes:
         start: name of the rule of the whole text.
         rules: body of each rule by its name.
-        ignore: a run of what may stand between terminals, the empty run included; None: nothing is ignored.
+        ignored: the languages of what may stand between terminals; runs of their words do.
+        ignored_once: whether such a run is one word at most.
         ignore_first: whether such a run may also stand before the first terminal.
         positions: line and column (from 1) where a rule was defined, of those that stand in the text.
     """
 
     start: str
     rules: Mapping[str, Expression]
-    ignore: Language | None = None
+    ignored: tuple[Language, ...] = ()
+    ignored_once: bool = False
     ignore_first: bool = False
     positions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     _survey: Survey | None = field(default=None, init=False, repr=False, compare=False)
 
     def replaced(self, rules: Mapping[str, Expression]) -> Rules:
         """The same grammar with other bodies."""
-        return Rules(self.start, rules, self.ignore, self.ignore_first, self.positions)
+        return Rules(self.start, rules, self.ignored, self.ignored_once, self.ignore_first, self.positions)
 
     def only(self, names: Sequence[str]) -> Rules:
         """The same grammar with these rules alone, which call no others."""

@@ -122,11 +122,7 @@ class _Compiler:
             name, definition, value = self.pending.pop()
             self.positions[name] = source.position(definition.offset)
             self.bodies[name] = self.body(definition, value)
-        run = None
-        if ignored:
-            union = Language.union(ignored)
-            run = union.repeat(0, 1) if self.skip_once else union.repeat(0, None)
-        return Rules("start", self.bodies, run, self.initial_skip, self.positions)
+        return Rules("start", self.bodies, tuple(ignored), self.skip_once, self.initial_skip, self.positions)
 
     def options(self) -> None:
         for value, offset in self.file.options:
