@@ -266,3 +266,14 @@ def test_long_runs_of_optional_terminals_meet_a_limit() -> None:
             Grammar.from_lark(text)
         assert caught.value.limit == "optional_parts"
         assert str(caught.value).startswith("line 2, column ")
+
+
+def test_limits_of_strings_and_ignored_terminals_have_their_place() -> None:
+    for text, limit in (
+        ('start: "x"\n  | "' + "ab" * 150_000 + '"i', "pattern_items"),
+        ('start: "x"\n' + "".join(f"%ignore /x{{{count}}}/\n" for count in range(1, 1100)), "ignored"),
+    ):
+        with pytest.raises(LimitError) as caught:
+            Grammar.from_lark(text)
+        assert caught.value.limit == limit
+        assert str(caught.value).startswith("line ")

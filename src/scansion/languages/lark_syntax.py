@@ -40,6 +40,7 @@ __all__ = ["read_lark"]
 _MAX_DEPTH = 60  # groups inside groups
 
 _MAX_TOKENS = 400_000
+_MAX_IGNORED = 1000
 
 _SPACE = re.compile(r"(?:[ \t]+|(?:#|//)[^\r\n]*)*+")
 _TOKEN = re.compile(
@@ -227,6 +228,8 @@ class _Reader:
             return
         self.advance()
         if directive == "%ignore":
+            if len(out.ignored) >= _MAX_IGNORED:
+                raise self.source.limit(offset, f"more than {_MAX_IGNORED:,} %ignore lines", limit="ignored", allowed=_MAX_IGNORED)
             out.ignored.append(self.alternatives())
         elif directive == "%import":
             self.imports(out, offset)

@@ -191,7 +191,10 @@ class Terminals:
         if not tree.ignore_case:
             return Language.literal(tree.text)
         escaped = "".join(f"\\{character}" if character in _REGEX_SPECIAL else character for character in tree.text)
-        return parse_python(escaped, flags="i")
+        try:
+            return parse_python(escaped, flags="i")
+        except LimitError as error:
+            raise self.placed(error, tree.offset) from None
 
     def pattern(self, tree: Pattern) -> Language:
         key = (tree.pattern, tree.flags)
