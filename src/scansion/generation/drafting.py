@@ -19,12 +19,13 @@ from scansion.models.base import LanguageModel
 
 __all__ = ["Draft", "Drafting", "Probe", "nothing_follows"]
 
-_FIRST_GUESSES = {"word": 0.95, "joined": 0.5, "habit": 0.95, "end": 0.4, "token": 0.4}
+_FIRST_GUESSES = {"word": 0.95, "joined": 0.5, "habit": 0.95, "instead": 0.8, "end": 0.4, "token": 0.4}
 """Chances of the kinds of tokens in a forced span, before anything is known:
 
 ``word``    the tokenizer's token, a word or a single character
-``joined``  the tokenizer's token of several punctuation marks (``","``), which models often write as several tokens
-``habit``   written this way by the model itself earlier
+``joined``  the tokenizer's token where punctuation marks stand together (``","``), which models join and part in their own way
+``habit``   written this way by the model itself in the same place
+``instead`` written this way by the model itself elsewhere, in place of the tokenizer's token
 ``end``     the tokenizer's token at the end of a span, where the model may write more into the same token
 ``token``   named by the grammar itself
 """
@@ -215,12 +216,10 @@ class Drafting:
             if chosen is None and expected is None:  # the first place without a habit, or habits have left the grid
                 grid = self._grid(forced, place, [*before, *(draft.token for draft in drafts)], limit + 1)
                 expected = grid.get(place)
-            if chosen is None and expected is not None:
-                chosen = self._spelling.habits.in_place_of(expected, rest)
             if chosen is not None:
                 draft = _in_span(chosen, "habit", item=("habit", last, rest[:_PLACE_BYTES]), expected=expected)
             elif expected is not None:
-                draft = self._by_tokenizer(expected, rest)
+                draft = self._in_new_place(expected, rest)
             else:
                 break
             drafts.append(draft)
@@ -228,13 +227,18 @@ class Drafting:
             place += len(self._token_bytes(draft.token) or b"")
         return drafts
 
-    def _by_tokenizer(self, token: int, rest: bytes) -> Draft:
-        data = self._token_bytes(token) or b""
-        if len(data) == len(rest):
-            return _in_span(token, "end", item=("end", token), expected=token)
-        if len(data) > 1 and all(byte in _PUNCTUATION for byte in data):
-            return _in_span(token, "joined", item=("joined", token), expected=token)
-        return _in_span(token, "word", expected=token)
+    def _in_new_place(self, expected: int, rest: bytes) -> Draft:
+        """Where the tokenizer has ``expected`` and nothing was written in this place before."""
+        token = self._spelling.habits.in_place_of(expected, rest)
+        if token is not None and token != expected:
+            return _in_span(token, "instead", item=("instead", expected, token), expected=expected)
+        data = self._token_bytes(expected) or b""
+        if len(data) == len(rest) and token is None:
+            return _in_span(expected, "end", item=("end", expected), expected=expected)
+        # One mark before another may be joined with it, as several in one token may be parted.
+        if all(byte in _PUNCTUATION for byte in data) and (len(data) > 1 or rest[1:2] in _PUNCTUATION_BYTES):
+            return _in_span(expected, "joined", item=("joined", expected), expected=expected)
+        return _in_span(expected, "word", expected=expected)
 
     def _grid(self, forced: bytes, start: int, before: Sequence[int], limit: int) -> dict[int, int]:
         """The tokenizer's split of ``forced`` from ``start`` on: token by place."""
@@ -303,6 +307,7 @@ class Drafting:
 
 
 _PUNCTUATION = frozenset(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_PUNCTUATION_BYTES = frozenset(bytes([byte]) for byte in _PUNCTUATION)
 
 
 def _in_span(token: int, kind: str, *, item: Hashable = None, expected: int | None = None) -> Draft:
