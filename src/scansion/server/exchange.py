@@ -144,7 +144,10 @@ class Endpoint:
         except ApiError as error:
             await self._tell(error, record, reply)
         except ScansionError as error:
-            await self._tell(from_error(error), record, reply)
+            told = from_error(error)
+            if told.status == 500:  # of a worker process, which has no log of its own
+                record.fault(error)
+            await self._tell(told, record, reply)
         except Exception as error:
             record.fault(error)
             await self._tell(ApiError(500, "an internal error: the server's log says more", code="internal_error"), record, reply)
