@@ -132,6 +132,7 @@ MAY_BE_EMPTY = '\nn ::= "n" | "(" n ")" | ""\n'
         ("root ::= " + '(root | "") ' * 3000 + '"b"', "rewritten_parts"),
         ("\n".join(f"{name} ::= {EACH_OF_200}" for name in ["root", *map("r{}".format, range(200))]), "rewritten_parts"),
         ("root ::= " + "|" * 500_000, "grammar_items"),
+        ("root ::= " + "(" * 500_000, "grammar_items"),
         ("root ::= " + "(" * 60_000 + '"a" | root ' + '"b")?' * 60_000, "grammar_items"),
     ],
 )

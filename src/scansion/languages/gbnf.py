@@ -201,6 +201,8 @@ class _Parser:
                     group.alternatives.append(_sequence(sequence))
                     sequence = group.sequence = []
                 else:
+                    if self.items + len(stack) >= _MAX_ITEMS:
+                        raise self.too_large(start)
                     stack.append(group)
                     group = _Group(start, len(symbols) + self.made_symbols)
                     self.made_symbols += 1
