@@ -48,6 +48,21 @@ class Conditions {
         return fewest_[key] = std::min(low, high);
     }
     std::uint32_t next_event(std::uint32_t c) const { return nodes_[c].event; }
+    // The events it depends on.
+    std::vector<bool> events(std::uint32_t c) const {
+        std::vector<bool> out, seen(nodes_.size());
+        for (std::vector<std::uint32_t> todo{c}; !todo.empty();) {
+            const std::uint32_t at = todo.back();
+            todo.pop_back();
+            if (at <= always || seen[at]) continue;
+            seen[at] = true;
+            const Condition& n = nodes_[at];
+            if (out.size() <= n.event) out.resize(n.event + 1u);
+            out[n.event] = true;
+            todo.insert(todo.end(), {n.if_false, n.if_true});
+        }
+        return out;
+    }
     std::size_t bytes() const { return nodes_.size() * 64 + restricted_.size() * 40; }
 
   private:

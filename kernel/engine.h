@@ -250,6 +250,12 @@ class Engine {
     bool tracked_live_inside(LexId lex, std::uint32_t text, StackId stack, std::size_t& steps);
     std::string item_text(std::uint32_t start, std::uint32_t item) const;
     bool zero_with_exponent(std::uint32_t item, std::uint32_t& power) const;
+    void find_plentiful_rules();
+    bool has_plenty(const ObjectSpec& spec) const;
+    bool has_plenty(const Value& value) const;
+    bool object_grows(FrameId frame);
+    bool new_string_left(const Thread& thread);
+    bool item_grows(StackId stack);
     bool surely_live(StateId state);
     bool explore(StateId state);
     StateId without_idle_zeros(StateId state);
@@ -296,6 +302,8 @@ class Engine {
     FlatMap after_keys_;     // stack << 32 | key id
     FlatMap after_texts_;    // stack << 32 | text trie node + 1
     FlatMap many_words_;     // languages with too many words to list
+    std::vector<bool> plentiful_rules_;        // rules with more values than can have been read; found when first asked
+    std::vector<std::uint8_t> object_grows_;   // by object frame: 2 where not known yet
     FlatMap many_numbers_;   // number languages: 1 where they have too many values
     std::vector<StateId> folded_;                               // by state
     StateId start_ = dead_state;

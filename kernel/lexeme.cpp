@@ -465,6 +465,15 @@ std::uint32_t Lexemes::decoded(LexId id, std::uint8_t b, std::uint8_t out[4]) co
     return encode_utf8(c, out);
 }
 
+void append_json_character(std::string& text, CodePoint c) {
+    static constexpr char digits[] = "0123456789abcdef";
+    std::uint8_t bytes[4];
+    if (c < 0x20 || c == '"' || c == '\\')
+        text += {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+    else
+        text.append(reinterpret_cast<const char*>(bytes), encode_utf8(c, bytes));
+}
+
 std::uint32_t encode_utf8(CodePoint c, std::uint8_t out[4]) {
     if (c < 0x80) {
         out[0] = static_cast<std::uint8_t>(c);

@@ -97,6 +97,7 @@ struct KeyCursor {
 // Characters a UTF-8 prefix can become: `prefix` holds the bits so far, `left` continuation bytes of `length` are missing.
 bool prefix_span(std::uint32_t prefix, std::uint32_t left, std::uint32_t length, CodePoint& first, CodePoint& last);
 std::uint32_t encode_utf8(CodePoint c, std::uint8_t out[4]);  // number of bytes
+void append_json_character(std::string& text, CodePoint c);   // as inside a JSON string
 
 class Lexemes {
   public:

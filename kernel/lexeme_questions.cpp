@@ -37,9 +37,8 @@ std::uint32_t Lexemes::along_a_word(LexId id) {
     std::uint8_t bytes[4];
     if (auto word = languages().shortest(k.lang))
         for (CodePoint c : *word) {
-            static constexpr char digits[] = "0123456789abcdef";
-            if (k.json && (c < 0x20 || c == '"' || c == '\\'))
-                spelled += {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+            if (k.json)
+                append_json_character(spelled, c);
             else
                 spelled.append(reinterpret_cast<const char*>(bytes), encode_utf8(c, bytes));
         }

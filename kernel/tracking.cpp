@@ -197,6 +197,130 @@ bool Engine::zero_with_exponent(std::uint32_t item, std::uint32_t& power) const 
     return !digit(node);
 }
 
+// Rules that have some value at all, and those that have more values than can have been read: least fixpoints over the program's nodes.
+void Engine::find_plentiful_rules() {
+    const Program& p = *program_;
+    std::vector<bool> node_lives(p.nodes.size()), rule_lives(p.rules.size()), node_plenty(p.nodes.size());
+    plentiful_rules_.assign(p.rules.size(), false);
+    auto any = [](const Value& value, const std::vector<bool>& rules) { return std::any_of(value.begin(), value.end(), [&](const Alternative& a) { return rules[a.rule]; }); };
+    auto lex_lives = [&](std::uint32_t i) { return p.lexemes[i] != dead_lex && lexemes_.min_bytes(p.lexemes[i]) != 0xffffffffu; };
+    auto object_lives = [&](std::uint32_t i) {
+        const auto& properties = p.objects[i].properties;
+        return std::all_of(properties.begin(), properties.end(), [&](const Property& o) { return !o.required || any(o.value, rule_lives); }) && objects_.initial(i) != no_frame;
+    };
+    auto array_lives = [&](std::uint32_t i) {
+        const ArraySpec& a = p.arrays[i];
+        for (std::uint32_t k = 0; k < a.min_items; ++k) {
+            if (!any(a.at(k), rule_lives)) return false;
+            if (k >= a.prefix.size()) break;
+        }
+        return true;
+    };
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t i = p.nodes.size(); i-- > 0;) {
+            const Node& n = p.nodes[i];
+            bool lives = false, plenty = false;
+            // A part and what follows it: both must live, one must have plenty.
+            auto then = [&](bool part_lives, bool part_plenty, std::uint32_t next) {
+                lives = part_lives && node_lives[next];
+                plenty = lives && (part_plenty || node_plenty[next]);
+            };
+            switch (n.op) {
+                case Op::ret: lives = true; break;
+                case Op::fail: break;
+                case Op::lex: then(lex_lives(n.a), many_endings(p.lexemes[n.a]), n.b); break;
+                case Op::call: then(rule_lives[n.a], plentiful_rules_[n.a], n.b); break;
+                case Op::alt:
+                    for (std::uint32_t k = 0; k < n.b; ++k) lives = lives || node_lives[p.targets[n.a + k]], plenty = plenty || node_plenty[p.targets[n.a + k]];
+                    break;
+                case Op::token: then(true, false, n.b); break;
+                case Op::object: then(object_lives(n.a), has_plenty(p.objects[n.a]), n.b); break;
+                case Op::array: then(array_lives(n.a), false, n.b); break;
+                case Op::repeat: {
+                    const Repeat r = p.repeat_at(static_cast<std::uint32_t>(i));
+                    then(r.low == 0 || rule_lives[r.rule], false, n.b);
+                    break;
+                }
+            }
+            if (lives > node_lives[i]) node_lives[i] = changed = true;
+            if (plenty > node_plenty[i]) node_plenty[i] = changed = true;
+        }
+        for (std::size_t r = 0; r < p.rules.size(); ++r) {
+            if (node_lives[p.rules[r]] > rule_lives[r]) rule_lives[r] = changed = true;
+            if (node_plenty[p.rules[r]] > plentiful_rules_[r]) plentiful_rules_[r] = changed = true;
+        }
+    }
+}
+
+// Nothing but its own keys and values bounds the object, and some optional or required value of it has plenty.
+bool Engine::has_plenty(const ObjectSpec& spec) const {
+    return spec.condition == no_condition && spec.max_properties == no_limit && std::any_of(spec.properties.begin(), spec.properties.end(), [&](const Property& o) { return has_plenty(o.value); });
+}
+
+bool Engine::has_plenty(const Value& value) const {
+    return std::any_of(value.begin(), value.end(), [&](const Alternative& a) { return plentiful_rules_[a.rule]; });
+}
+
+// Whether a member of many values may still come whose key and value are nothing to the object's condition.
+bool Engine::object_grows(FrameId frame) {
+    const ObjectSpec& spec = objects_.spec(frame);
+    if (spec.max_properties != no_limit) return false;
+    std::vector<std::uint32_t> properties, groups;
+    objects_.available(frame, properties, groups);
+    const std::vector<bool> asked = conditions_.events(objects_[frame].condition);
+    auto free = [&](std::uint32_t event) { return event >= asked.size() || !asked[event]; };
+    return std::any_of(properties.begin(), properties.end(), [&](std::uint32_t p) {
+        const Value& value = spec.properties[p].value;
+        return free(p) && std::any_of(value.begin(), value.end(), [&](const Alternative& a) { return plentiful_rules_[a.rule] && std::all_of(a.events.begin(), a.events.end(), free); });
+    });
+}
+
+// Whether the item being read can still become any of many values: an object it is in takes another member of many.
+bool Engine::item_grows(StackId stack) {
+    if (plentiful_rules_.empty()) find_plentiful_rules();
+    std::vector<StackId> todo{stack};
+    for (std::size_t n = 0; !todo.empty() && n < 64; ++n) {
+        const StackId s = todo.back();
+        todo.pop_back();
+        for (const Item& i : stacks_[s].items) {
+            if (i.kind() >= Resume::object_open && i.kind() <= Resume::object_next) {
+                if (object_grows_.size() <= i.data) object_grows_.resize(i.data + 64, 2);
+                if (object_grows_[i.data] == 2) object_grows_[i.data] = object_grows(i.data);
+                if (object_grows_[i.data]) return true;
+            }
+            // Beyond an array whose items must differ from those it has, growing helps no more.
+            if (i.kind() == Resume::array_after && arrays_.spec(i.data).unique && arrays_[i.data].seen) continue;
+            if (i.kind() != Resume::accept) todo.push_back(i.parent);
+        }
+    }
+    return false;
+}
+
+// Whether a string that is an item itself can still become one that its array has not read, and the array end after it.
+bool Engine::new_string_left(const Thread& t) {
+    const LexKey& key = lexemes_[t.lex].key;
+    if (key.mode != LexMode::body || t.item <= TextTrie::root + 1 || t.item == foreign_text) return false;
+    for (const Item& i : stacks_[t.stack].items) {
+        if (i.kind() != Resume::array_after || !arrays_.spec(i.data).unique || stacks_[i.parent].uses_values) continue;
+        const FrameId after = arrays_.with_item(i.data, i.low());
+        const std::string begun = item_text(arrays_[i.data].start, t.item);
+        if (after == no_frame || !arrays_.may_close(after) || begun.empty() || begun[0] != '"') continue;
+        std::lock_guard lock(Languages::instance().mutex);
+        const auto words = Languages::instance().words(key.lang, 256);
+        if (!words) continue;
+        for (const auto& word : *words) {
+            std::string text = begun;
+            for (CodePoint c : word) append_json_character(text, c);
+            const std::uint32_t value = values_.id_of(text + '"');
+            bool seen = false;
+            arrays_.for_each_seen(i.data, [&](std::uint32_t known) { seen |= known == value; });
+            if (!seen) return true;
+        }
+    }
+    return false;
+}
+
 // Only where values have been read may a text run into a dead end, and then only where few texts are left to it.
 bool Engine::surely_live(StateId id) {
     const State& s = states_[id];
@@ -206,6 +330,7 @@ bool Engine::surely_live(StateId id) {
         if (!stacks_[t.stack].uses_values) return true;
         std::uint32_t power;
         if (many_endings(t.lex) && !zero_with_exponent(t.item, power)) return true;
+        if (item_grows(t.stack) || new_string_left(t)) return true;
     }
     return false;
 }
