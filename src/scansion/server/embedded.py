@@ -105,8 +105,9 @@ class EmbeddedBackend:
         self._model.close()
 
     async def ready(self) -> str | None:
-        """Ready as long as the thread runs."""
-        return None if self._thread is not None and self._thread.is_alive() else "the model is not running"
+        """Ready as long as the thread runs and takes answers."""
+        running = self._thread is not None and self._thread.is_alive() and not self._stopping
+        return None if running else "the model is not running"
 
     async def models(self) -> Sequence[ModelCard]:
         """The one model, under each of its names."""
