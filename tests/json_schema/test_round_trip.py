@@ -16,6 +16,8 @@ from hypothesis.internal.conjecture import utils as conjecture
 from tests.json_schema.random_schemas import SCALARS, random_schema
 from tests.json_schema.test_agreement import verdicts
 
+import scansion
+
 hypothesis_jsonschema = pytest.importorskip("hypothesis_jsonschema")
 
 
@@ -127,3 +129,65 @@ def test_drawn_instances_are_taken_and_mutations_judged_alike(rounds):
             assert not wrong, f"seed {seed}: {json.dumps(schema)}: {wrong[0]!r}"
             examples += len(candidates)
     assert examples > 500
+
+
+def ways(matcher, value):
+    """The matcher after each way to write the value: every order of members that it takes."""
+    if isinstance(value, dict):
+        yield from members(matcher, "{", list(value.items()))
+        return
+    if isinstance(value, list):
+        reached = [after for after in [matcher.fork()] if after.accept_bytes(b"[")]
+        for number, item in enumerate(value):
+            commas = [after for after in reached if number == 0 or after.accept_bytes(b",")]
+            reached = [done for after in commas for done in ways(after, item)][:8]
+        yield from (after for after in reached if after.accept_bytes(b"]"))
+        return
+    after = matcher.fork()
+    if after.accept_bytes(json.dumps(value, ensure_ascii=False).encode()):
+        yield after
+
+
+def members(matcher, mark, left):
+    if not left:
+        after = matcher.fork()
+        if after.accept_bytes(b"{}" if mark == "{" else b"}"):
+            yield after
+        return
+    for index, (key, value) in enumerate(left):
+        after = matcher.fork()
+        if after.accept_bytes(f"{mark}{json.dumps(key, ensure_ascii=False)}:".encode()):
+            for done in ways(after, value):
+                yield from members(done, ",", left[:index] + left[index + 1 :])
+
+
+def record(rng):
+    """An object of some declared members, and of what a random schema says besides."""
+    names = rng.sample(["a", "b", "c", "d", "ab"], 4)
+    schema = {"type": "object", "properties": {name: readable(random_schema(rng, 0)) for name in names}, "required": rng.sample(names, 2)}
+    if rng.random() < 0.5:
+        schema["allOf"] = [{"anyOf": [readable(random_schema(rng, 1)), {"required": [rng.choice(names)]}]}]
+    return schema
+
+
+def test_an_instance_has_a_declared_order_and_its_invalid_mutations_have_none(rounds):
+    vocabulary = scansion.Vocabulary([bytes((byte,)) for byte in range(256)] + [None], eos_token_ids=[256])
+    examples = ordered = 0
+    for seed in range(rounds(30)):
+        rng = random.Random(f"declared {seed}")
+        schema = readable(random_schema(rng, 2)) if seed % 2 else record(rng)
+        validator = jsonschema.Draft202012Validator(schema)
+        good = [instance for instance in drawn(schema, 6, seed) if fits_a_float(instance)]
+        candidates = good + [mutated(instance, rng) for instance in good for _ in range(3)]
+        try:
+            grammar = scansion.Grammar.from_json_schema(schema, property_order="declared", integers="any", spelling="any")
+        except scansion.ScansionError:
+            continue
+        constraint = grammar.compile(vocabulary)
+        for candidate in candidates:
+            taken = any(after.is_complete for after in ways(constraint.matcher(), candidate))
+            assert taken == validator.is_valid(candidate), f"seed {seed}: {json.dumps(schema)}: {candidate!r}"
+            ordered += taken and isinstance(candidate, dict) and len(candidate) > 1
+        examples += len(candidates)
+    assert examples > 200
+    assert ordered > 5
