@@ -155,7 +155,9 @@ def test_every_mask_is_llama_cpps_on_a_large_vocabulary(request: pytest.FixtureR
     vocabulary = Vocabulary.from_llama(vocab=llama.vocab)
     byte_tokens = {token[0]: number for number, token in enumerate(vocabulary.tokens) if token is not None and len(token) == 1}
     masks = rejections = 0
-    for text, accepted, refused in SAMPLES.values():
+    for name, (text, accepted, refused) in SAMPLES.items():
+        if name == "tokens excluded behind text":
+            continue  # with these tokens llama.cpp allows one that it then ends the process on
         alike = Grammar.from_gbnf(text, compat="llama.cpp").compile(vocabulary)
         for sample in [*accepted, *refused]:
             for tokens in spellings(sample, vocabulary, byte_tokens):
