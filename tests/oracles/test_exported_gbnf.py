@@ -116,6 +116,10 @@ def test_llama_cpp_reads_every_schema_of_the_tables_as_it_says(
             assert error.construct == "uniqueItems", name
             refused += 1
             continue
+        except LimitError as error:
+            assert error.limit == "grammar_items", name  # llama.cpp would read it; reading so much back is bounded
+            refused += 1
+            continue
         same_masks(llama, text, [grammar.compile(vocabulary) for grammar in grammars], [], draw)
     assert refused < len(chosen) / 4
 
