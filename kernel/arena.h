@@ -22,31 +22,24 @@ inline std::uint64_t mix(std::uint64_t x) {
 
 inline std::uint64_t combine(std::uint64_t seed, std::uint64_t value) { return mix(seed * 0x9e3779b97f4a7c15ULL + value); }
 
-template <class T, unsigned ChunkBits = 10, std::size_t MaxChunks = 1u << 14>
-class StableVector {
+// A table of chunks that never moves either.
+template <class T, std::size_t ChunkSize, std::size_t MaxChunks>
+class FixedTable {
   public:
-    static constexpr std::size_t chunk_size = std::size_t{1} << ChunkBits;
-    T& operator[](std::size_t i) { return chunks_[i >> ChunkBits][i & (chunk_size - 1)]; }
-    const T& operator[](std::size_t i) const { return chunks_[i >> ChunkBits][i & (chunk_size - 1)]; }
-    std::size_t size() const { return size_; }
-    T& push() {
-        if ((size_ & (chunk_size - 1)) == 0) {
-            std::size_t chunk = size_ >> ChunkBits;
-            if (chunk >= MaxChunks) throw LimitExceeded("arena", MaxChunks * chunk_size, "too many automaton states for one process");
-            if (!chunks_) chunks_ = std::make_unique<std::unique_ptr<T[]>[]>(MaxChunks);
-            chunks_[chunk] = std::make_unique<T[]>(chunk_size);
-        }
-        return (*this)[size_++];
+    std::unique_ptr<T[]>& operator[](std::size_t i) const { return chunks_[i]; }
+    void push_back(std::unique_ptr<T[]> chunk) {
+        if (count_ >= MaxChunks) throw LimitExceeded("arena", MaxChunks * ChunkSize, "too many automaton states for one process");
+        if (!chunks_) chunks_ = std::make_unique<std::unique_ptr<T[]>[]>(MaxChunks);
+        chunks_[count_++] = std::move(chunk);
     }
 
   private:
     std::unique_ptr<std::unique_ptr<T[]>[]> chunks_;
-    std::size_t size_ = 0;
+    std::size_t count_ = 0;
 };
 
-// The same for one thread at a time: small while it holds little.
-template <class T, unsigned ChunkBits = 7>
-class SteadyVector {
+template <class T, unsigned ChunkBits, class Table>
+class ChunkedVector {
   public:
     static constexpr std::size_t chunk_size = std::size_t{1} << ChunkBits;
     T& operator[](std::size_t i) { return chunks_[i >> ChunkBits][i & (chunk_size - 1)]; }
@@ -58,9 +51,15 @@ class SteadyVector {
     }
 
   private:
-    std::vector<std::unique_ptr<T[]>> chunks_;
+    Table chunks_;
     std::size_t size_ = 0;
 };
+
+template <class T>
+using StableVector = ChunkedVector<T, 10, FixedTable<T, std::size_t{1} << 10, std::size_t{1} << 14>>;
+// For one thread at a time: small while it holds little.
+template <class T>
+using SteadyVector = ChunkedVector<T, 7, std::vector<std::unique_ptr<T[]>>>;
 
 // Open-addressing map from a hash to an index; the caller compares contents through `equal(index)`.
 class IndexTable {

@@ -43,13 +43,7 @@ struct Matcher::Batch {
 
 void Matcher::fill_all(const std::vector<Matcher*>& matchers, const std::function<std::uint32_t*(std::size_t)>& row) {
     const Batch batch(matchers);
-    auto fill = [&](std::size_t i) {
-        const Matcher& m = *matchers[i];
-        if (m.ended())
-            m.tables_->masks.fill_finished(row(i));
-        else
-            m.tables_->masks.fill(m.states_.back(), row(i));
-    };
+    auto fill = [&](std::size_t i) { matchers[i]->write_mask(row(i)); };
     std::vector<std::size_t> rows;
     std::size_t fresh = 0;
     for (std::size_t i = 0; i < matchers.size(); ++i)

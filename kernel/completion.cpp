@@ -288,16 +288,11 @@ std::uint64_t Completion::estimate(StateId state) {
         const Thread t = engine_.thread(state, i);
         std::uint64_t own = 1;
         if (!t.is_token()) {
-            const LexKey& key = lexemes_[t.lex].key;
             std::uint32_t bytes = lexemes_.min_bytes(t.lex);
             if (bytes == 0xffffffffu) continue;
             own = bytes;
-            if (key.mode == LexMode::key_tail) {  // the key is known: so is what it costs
-                best = std::min(best, add(own, estimate(engine_.after_key(t.stack, key.lang, 0))));
-                continue;
-            }
-            if (key.mode == LexMode::keys && key.extra - key.value <= few_keys) {
-                const KeyCursor at = lexemes_.cursor(t.lex);
+            const KeyCursor at = lexemes_.in_keys(t.lex) ? lexemes_.cursor(t.lex) : KeyCursor{};
+            if (at.count && at.count <= few_keys) {
                 for (std::uint32_t k = 0; k < at.count; ++k)
                     best = std::min(best, add(lexemes_.key_spelling(at.keys[k]).size() - at.depth, estimate(engine_.after_key(t.stack, at.keys[k], 0))));
                 continue;

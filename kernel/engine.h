@@ -251,8 +251,6 @@ class Engine {
     std::string item_text(std::uint32_t start, std::uint32_t item) const;
     bool zero_with_exponent(std::uint32_t item, std::uint32_t& power) const;
     void find_plentiful_rules();
-    bool has_plenty(const ObjectSpec& spec) const;
-    bool has_plenty(const Value& value) const;
     bool object_grows(FrameId frame);
     bool new_string_left(const Thread& thread);
     bool item_grows(StackId stack);

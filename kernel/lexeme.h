@@ -90,8 +90,8 @@ struct LexState {
 
 // A place inside a set of canonical keys: those that may still be meant, ascending by spelling, alike in their first `depth` bytes.
 struct KeyCursor {
-    const std::uint32_t* keys;
-    std::uint32_t count, depth;
+    const std::uint32_t* keys = nullptr;
+    std::uint32_t count = 0, depth = 0;
 };
 
 // Characters a UTF-8 prefix can become: `prefix` holds the bits so far, `left` continuation bytes of `length` are missing.

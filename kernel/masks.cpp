@@ -28,7 +28,7 @@ std::uint32_t Masks::store(StateId state, Memo memo) {
 }
 
 std::uint32_t Masks::memo_for(StateId state) {
-    if (state < memo_of_state_.size() && memo_of_state_[state]) return memo_of_state_[state] - 1;
+    if (known(state)) return memo_of_state_[state] - 1;
     if (memo_bytes_ > memo_budget) {
         memos_.clear();
         std::fill(memo_of_state_.begin(), memo_of_state_.end(), 0);
@@ -36,7 +36,7 @@ std::uint32_t Masks::memo_for(StateId state) {
     }
     const StateId folded = engine_.fold(state, vocabulary_.longest_token(), [this](LexId lex) { return vocabulary_.shared_state(lex); });
     std::uint32_t shared;
-    if (folded < memo_of_state_.size() && memo_of_state_[folded]) {
+    if (known(folded)) {
         shared = memo_of_state_[folded] - 1;
     } else {
         Memo memo;

@@ -23,6 +23,10 @@ void Matcher::reset() {
 
 void Matcher::fill(std::uint32_t* out) {
     Use use(*this);
+    write_mask(out);
+}
+
+void Matcher::write_mask(std::uint32_t* out) const {
     if (ended())
         tables_->masks.fill_finished(out);
     else

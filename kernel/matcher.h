@@ -103,6 +103,7 @@ class Matcher {
         std::unique_lock<std::mutex> lock_;
     };
     StateId next_state(std::uint32_t token);
+    void write_mask(std::uint32_t* out) const;  // under the tables' lock
     bool ended() const { return states_.back() == finished_state; }
 
     std::shared_ptr<Constraint> constraint_;

@@ -208,6 +208,12 @@ void Engine::find_plentiful_rules() {
         const auto& properties = p.objects[i].properties;
         return std::all_of(properties.begin(), properties.end(), [&](const Property& o) { return !o.required || any(o.value, rule_lives); }) && objects_.initial(i) != no_frame;
     };
+    // Nothing but its own keys and values bounds the object, and some value of it has plenty.
+    auto object_plenty = [&](std::uint32_t i) {
+        const ObjectSpec& o = p.objects[i];
+        return o.condition == no_condition && o.max_properties == no_limit &&
+               std::any_of(o.properties.begin(), o.properties.end(), [&](const Property& q) { return any(q.value, plentiful_rules_); });
+    };
     auto array_lives = [&](std::uint32_t i) {
         const ArraySpec& a = p.arrays[i];
         for (std::uint32_t k = 0; k < a.min_items; ++k) {
@@ -235,7 +241,7 @@ void Engine::find_plentiful_rules() {
                     for (std::uint32_t k = 0; k < n.b; ++k) lives = lives || node_lives[p.targets[n.a + k]], plenty = plenty || node_plenty[p.targets[n.a + k]];
                     break;
                 case Op::token: then(true, false, n.b); break;
-                case Op::object: then(object_lives(n.a), has_plenty(p.objects[n.a]), n.b); break;
+                case Op::object: then(object_lives(n.a), object_plenty(n.a), n.b); break;
                 case Op::array: then(array_lives(n.a), false, n.b); break;
                 case Op::repeat: {
                     const Repeat r = p.repeat_at(static_cast<std::uint32_t>(i));
@@ -251,15 +257,6 @@ void Engine::find_plentiful_rules() {
             if (node_plenty[p.rules[r]] > plentiful_rules_[r]) plentiful_rules_[r] = changed = true;
         }
     }
-}
-
-// Nothing but its own keys and values bounds the object, and some optional or required value of it has plenty.
-bool Engine::has_plenty(const ObjectSpec& spec) const {
-    return spec.condition == no_condition && spec.max_properties == no_limit && std::any_of(spec.properties.begin(), spec.properties.end(), [&](const Property& o) { return has_plenty(o.value); });
-}
-
-bool Engine::has_plenty(const Value& value) const {
-    return std::any_of(value.begin(), value.end(), [&](const Alternative& a) { return plentiful_rules_[a.rule]; });
 }
 
 // Whether a member of many values may still come whose key and value are nothing to the object's condition.
