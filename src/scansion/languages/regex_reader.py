@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from typing import NamedTuple, NoReturn
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn, TypeVar
 
 from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.languages import regex_classes, unicode_classes
@@ -34,6 +35,7 @@ class Flags(NamedTuple):
     rust: bool = False  # no flag of a pattern: whose classes are meant where ``ascii`` is not set
 
 
+_Read = TypeVar("_Read", Regex, "Regex | None")
 _classes: dict[tuple[str, bool, Flags], Regex] = {}
 
 
@@ -118,14 +120,9 @@ class PatternReader:
             self.pos += 2
             return Assertion("text_start" if char == "A" else "text_end", (), start)
         if (written := _CLASS_ESCAPE.match(text, start)) is not None:
-            key = (written.group(), self.ecma, self.flags)
-            known = _classes.get(key)
-            if known is not None:
-                self.pos = written.end()
-                return known
-            ranges = self._class_escape()
-            if ranges is not None:
-                return self._kept(key, self.char_class(ranges))
+            found = self._once(written, self._escaped_class)
+            if found is not None:
+                return found
         if char == "k" or ("1" <= char <= "9" and not self._octal_at(start + 1)):
             self.unsupported("a back-reference is not regular", start, f"\\{char}", "repeat the group's expression instead")
         if char in "<>" and self.flags.rust:
@@ -259,15 +256,19 @@ class PatternReader:
         if self.flags.rust:
             self._refuse_what_rust_reads_otherwise(self.pos)
         written = _BRACKET.match(self.text, self.pos)
-        if written is None:
-            return self._bracket()
+        return self._bracket() if written is None else self._once(written, self._bracket)
+
+    def _once(self, written: re.Match[str], read: Callable[[], _Read]) -> Regex | _Read:
+        """What ``read`` makes of the text at the position, remembered where that is all of ``written``."""
         key = (written.group(), self.ecma, self.flags)
         known = _classes.get(key)
         if known is not None:
             self.pos = written.end()
             return known
-        found = self._bracket()
-        return self._kept(key, found) if self.pos == written.end() else found
+        found = read()
+        if found is not None and self.pos == written.end():
+            self._kept(key, found)
+        return found
 
     def _kept(self, key: tuple[str, bool, Flags], found: Regex) -> Regex:
         """Remember what a spelling stands for."""
@@ -275,6 +276,10 @@ class PatternReader:
             _classes.clear()
         _classes[key] = found
         return found
+
+    def _escaped_class(self) -> Regex | None:
+        ranges = self._class_escape()
+        return None if ranges is None else self.char_class(ranges)
 
     def _bracket(self) -> Regex:
         text, start, length = self.text, self.pos, len(self.text)
