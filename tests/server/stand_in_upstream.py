@@ -50,7 +50,8 @@ class StandInUpstream:
                 Route("/api/chat", self._chat, methods=["POST"]),
             ],
         }
-        self.application = Starlette(routes=routes[kind])
+        opened = Route("/open", lambda _: JSONResponse(self.open))
+        self.application = Starlette(routes=[*routes[kind], opened])
 
     async def _chat(self, request: Request) -> Response:
         body = await request.json()

@@ -184,8 +184,8 @@ def test_no_accepted_request_is_lost_when_it_is_killed_and_started_again(running
     async def use(url, go_down, come_up):
         async with httpx.AsyncClient(timeout=20) as client:
 
-            async def one(number):
-                script = {"pieces": ["a"] * 10, "pause": 0.1}
+            async def one(number, pause=0.1):
+                script = {"pieces": ["a"] * 10, "pause": pause}
                 answer = await client.post(url + CHAT, json=body_of(script, stream=bool(number % 2)))
                 if answer.status_code != 200:
                     return answer.json()["error"]["code"]
@@ -195,8 +195,11 @@ def test_no_accepted_request_is_lost_when_it_is_killed_and_started_again(running
                 last = events[-1]
                 return last["error"]["code"] if "error" in last else last["choices"][0]["finish_reason"]
 
-            first = [asyncio.create_task(one(number)) for number in range(10)]
-            await asyncio.sleep(0.5)
+            first = [asyncio.create_task(one(number, pause=1)) for number in range(10)]
+            async with asyncio.timeout(15):
+                while (await client.get(f"{address}/open")).json() < len(first):
+                    await asyncio.sleep(0.02)
+            await asyncio.sleep(0.2)  # for what the streams begin with to come through
             await asyncio.to_thread(go_down)
             during = [asyncio.create_task(one(number)) for number in range(4)]
             await asyncio.gather(*during)
