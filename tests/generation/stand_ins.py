@@ -33,6 +33,12 @@ class StandInVocabulary:
         self._ids = {token: index for index, token in enumerate(self.tokens) if token is not None}
         self._longest = max(len(token) for token in self._ids)
 
+    def add(self, token: bytes) -> None:
+        self._ids[token] = self.size
+        self.tokens.append(token)
+        self.size += 1
+        self._longest = max(self._longest, len(token))
+
     def token_bytes(self, token_id: int) -> bytes | None:
         return self.tokens[token_id]
 

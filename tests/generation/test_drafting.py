@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
-from tests.generation.stand_ins import StandInModel, Texts
+from tests.generation.stand_ins import EOS, StandInModel, Texts
 
-from scansion.generation.draft_sources import ForcedSpans, PromptLookup, SpanHabits, whole_characters
+import scansion
+from scansion.generation.draft_sources import ForcedSpans, PromptLookup, whole_characters
 from scansion.generation.drafting import Drafting
+from scansion.generation.span_habits import SpanHabits
 from scansion.models.costs import ForwardCosts
 
 
@@ -104,6 +108,66 @@ def test_a_token_at_the_end_of_a_span_is_sent_once_it_has_proved_right() -> None
     for token in tokens:
         drafting.observe(token)
     assert drafting.propose(span, [], None, 100) == tokens
+
+
+def passes(drafting: Drafting, matcher: Any, text: Sequence[int]) -> list[int]:
+    """How many tokens each forward pass brings where the model writes ``text``."""
+    brought: list[int] = []
+    while (done := sum(brought)) < len(text):
+        drafts = drafting.propose(matcher, text[:done], matcher.fork, len(text) - done)
+        agreeing = next((n for n, draft in enumerate(drafts) if draft != text[done + n]), len(drafts))
+        brought.append(min(agreeing + 1, len(text) - done))
+        for token in text[done : done + brought[-1]]:
+            assert matcher.accept(token)
+            drafting.observe(token)
+    return brought
+
+
+def test_white_space_is_drafted_as_the_model_writes_it() -> None:
+    model = StandInModel()
+    spaced = [b'{"a": x, "b": y}', b'{"a":x,"b":y}', b'{"a":\tx, "b": y}', b'{"a": x,"b": y}', b'{"a":x, "b": y}']
+    written = model.vocabulary.tokenize_greedy(spaced[0])
+    first, second = (
+        passes(Drafting(model, sources=["grammar"], longest=24, prompt=[]), Texts(spaced, model.vocabulary).matcher(), written)
+        for _ in range(2)
+    )
+    assert len(first) > len(second) and sum(second[:2]) == len(written)  # the last token of an answer is drawn
+
+
+def test_indentation_is_drafted_as_in_the_line_before() -> None:
+    model = StandInModel()
+    vocabulary = model.vocabulary
+    vocabulary.add(b"\n ")  # a token of its own, as indentations are
+    styles = (b" ", b"\n", b"\n ")
+    texts = [b"{" + a + b"x," + b + b"y," + c + b"z}" for a in styles for b in styles for c in styles]
+    for style in (b"\n ", b"\n", b"\n ", b"\n", b"\n "):
+        text = vocabulary.tokenize_greedy(style.join([b"{", b"x,", b"y,", b"z}"]))
+        brought = passes(Drafting(model, sources=["grammar"], longest=24, prompt=[]), Texts(texts, vocabulary).matcher(), text)
+    assert brought[-1] == len(text) - 2  # the first line may begin either way, those that follow begin like it
+
+
+def test_what_is_forced_between_looked_up_tokens_is_trusted_as_forced() -> None:
+    model = StandInModel()
+    model.costs = measured({1: 1.0, 2: 1.8, 3: 2.3, 4: 2.8, 5: 3.3, 6: 3.8})  # drafts of 60 % do not pay
+    vocabulary = scansion.Vocabulary(model.vocabulary.tokens, eos_token_ids=[EOS])
+    # After a quote comes a letter nobody can foresee, or one that the grammar forces.
+    matcher = scansion.Grammar.from_gbnf(r'root ::= ("\"" [pq] [!?] "\"z")+').compile(vocabulary).matcher()
+    rng = random.Random(3)
+    text = model.vocabulary.tokenize_greedy(b"".join(b'"%b!"z' % rng.choice([b"p", b"q"]) for _ in range(20)))
+    brought = passes(Drafting(model, sources=["grammar", "ngram"], longest=24, prompt=[]), matcher, text)
+    assert brought[-8:-1] == [5] * 7  # a row each time, up to the letter
+
+
+def test_marks_are_written_like_marks_after_something_alike() -> None:
+    model = StandInModel()
+    token = {piece: index for index, piece in enumerate(model.vocabulary.tokens)}
+    habits = SpanHabits(model.vocabulary.token_bytes)
+    habits.learn(token[b"4"], b',"name":', token[b","], token[b","])
+    for before in (b"4", b"7"):
+        like = habits.written_like(token[before], b',"me":')
+        assert like is not None and like.token == token[b","]
+    assert habits.written_like(token[b"a"], b',"me":') is None  # after a letter
+    assert habits.written_like(token[b"4"], b',name":') is None and habits.written_like(token[b"4"], b"name") is None
 
 
 def measured(times: dict[int, float]) -> ForwardCosts:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scansion.models.base import LanguageModel
 
-__all__ = ["ForcedSpans", "PromptLookup", "SpanHabits", "SpanSource", "whole_characters"]
+__all__ = ["ForcedSpans", "PromptLookup", "whole_characters"]
 
 _SEAM_TOKENS = 8
 """How many tokens before a forced span are tokenized again with it, to see where the tokenizer would cut."""
-_HABITS = 6
-"""Tokens remembered for each of the tokenizer's."""
-_SAME_BYTES = 4
-"""So many bytes to come make a place of forced text the same as an earlier one."""
-_MAX_PLACES = 16_384
 _LONGEST_MATCH = 4
 _LONGEST_COMPARED = 16
 _SHORTEST_MATCH = 2
-
-
-class SpanSource(Protocol):
-    """What knows which bytes must come: a ``Matcher``, or a tracker of one."""
-
-    def forced_bytes(self, limit: int = 4096) -> bytes: ...
-
-    def forced_token(self) -> int | None: ...
 
 
 class ForcedSpans:
@@ -85,52 +72,6 @@ class ForcedSpans:
         # Tokenizers that put a space before every text would otherwise slip one in.
         pieces = [self._vocabulary.token_bytes(token) for token in tokens]
         return None not in pieces and b"".join(piece or b"" for piece in pieces) == text
-
-
-class SpanHabits:
-    """How the model itself cuts forced text, where that is not as its tokenizer would.
-
-    A model writes ``{`` and ``"`` where the tokenizer has ``{"``, or ``gr``, ``ee`` after an ``a`` it has just chosen: mostly
-    the same way in the same place. Two tables remember it: what was written after a token where the same bytes were to come,
-    and what was written where the tokenizer had another token.
-    """
-
-    def __init__(self, token_bytes: Callable[[int], bytes | None]) -> None:
-        self._token_bytes = token_bytes
-        self._places: dict[tuple[int | None, bytes], int] = {}
-        self._instead: dict[int, list[int]] = {}
-
-    def learn(self, before: int | None, forced: bytes, expected: int | None, token: int) -> None:
-        """With ``forced`` to come, ``token`` was written after ``before``, where the tokenizer has ``expected``.
-
-        ``before`` is None where the answer starts: what is written first there is a habit as well."""
-        place = (before, forced[:_SAME_BYTES])
-        self._places.pop(place, None)  # the latest last
-        self._places[place] = token
-        if len(self._places) > _MAX_PLACES:
-            del self._places[next(iter(self._places))]
-        if expected is not None:
-            tokens = self._instead.setdefault(expected, [])
-            if token in tokens:
-                tokens.remove(token)
-            tokens.insert(0, token)
-            del tokens[_HABITS:]
-
-    def written(self, before: int | None, forced: bytes) -> int | None:
-        """The token written last time in the same place, if it writes the beginning of ``forced``."""
-        token = self._places.get((before, forced[:_SAME_BYTES]))
-        return None if token is None else self._fitting([token], forced)
-
-    def in_place_of(self, expected: int, forced: bytes) -> int | None:
-        """The token last written where the tokenizer has ``expected``, if it writes the beginning of ``forced``."""
-        return self._fitting(self._instead.get(expected, ()), forced)
-
-    def _fitting(self, candidates: Sequence[int], forced: bytes) -> int | None:
-        for token in candidates:
-            data = self._token_bytes(token)
-            if data and forced.startswith(data):
-                return token
-        return None
 
 
 class PromptLookup:

@@ -1,0 +1,195 @@
+"""Forced text as tokens: as the model has written it before, else as its tokenizer writes it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from scansion.generation.chances import Chances
+from scansion.generation.draft_sources import ForcedSpans, whole_characters
+from scansion.generation.predictions import Draft, FreeSpace
+from scansion.generation.span_habits import SpanHabits
+from scansion.models.base import LanguageModel
+
+__all__ = ["SpanDrafts", "SpanSource", "Spelling"]
+
+_FIRST_GUESSES = {"word": 0.95, "joined": 0.5, "habit": 0.95, "marks": 0.8, "instead": 0.8, "end": 0.4, "token": 0.4, "space": 0.8}
+"""Chances of the kinds of predictions, before anything is known:
+
+``word``    the tokenizer's token, a word or a single character
+``joined``  the tokenizer's token where punctuation marks stand together (``","``), which models join and part in their own way
+``habit``   written this way by the model itself in the same place
+``marks``   written this way by the model itself in a place with the same punctuation marks
+``instead`` written this way by the model itself elsewhere, in place of the tokenizer's token
+``end``     the tokenizer's token at the end of a span, where the model may write more into the same token
+``token``   named by the grammar itself
+``space``   written by the model itself in the same place, where white space alone is free
+"""
+_BYTES_PER_TOKEN = 16
+"""How far to look ahead for forced bytes, for each token wanted."""
+_PLACE_BYTES = 4
+"""A habit is as reliable as it was after the same token with the same bytes to come."""
+_SPACE = frozenset(b" \t\r\n")
+_PUNCTUATION = frozenset(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_PUNCTUATION_BYTES = frozenset(bytes([byte]) for byte in _PUNCTUATION)
+
+
+class SpanSource(Protocol):
+    """What knows which bytes must come: a ``Matcher``, or a tracker of one."""
+
+    def forced_bytes(self, limit: int = 4096) -> bytes: ...
+
+    def forced_token(self) -> int | None: ...
+
+
+class Place(SpanSource, Protocol):
+    """A matcher that also says what may come."""
+
+    @property
+    def is_complete(self) -> bool: ...
+
+    def next_bytes(self) -> bytes: ...
+
+
+class Spelling:
+    """How a model writes forced text: learned from all answers it writes under grammars, since no answer changes it."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.habits = SpanHabits(model.vocabulary.token_bytes)
+        self.chances = Chances()
+
+    @classmethod
+    def of(cls, model: LanguageModel) -> Spelling:
+        """The model's own, kept as long as the model is."""
+        with _spellings_lock:
+            return _spellings.setdefault(model, cls(model))
+
+
+_spellings: WeakKeyDictionary[LanguageModel, Spelling] = WeakKeyDictionary()
+_spellings_lock = threading.Lock()
+
+
+class SpanDrafts:
+    """Predictions of one answer's forced text, and what its tokens teach about the model's spelling."""
+
+    def __init__(self, model: LanguageModel, spelling: Spelling) -> None:
+        self._spans = ForcedSpans(model)
+        self._token_bytes = model.vocabulary.token_bytes
+        self._habits = spelling.habits
+        self._forced_left = b""
+        self._open: FreeSpace | None = None
+        self._last: int | None = None
+        self._line: int | None = None
+
+    def begin(self, span: SpanSource, answer: Sequence[int], limit: int) -> list[Draft]:
+        """What is forced where the answer stands: at most ``limit`` tokens."""
+        self._open = None
+        token = span.forced_token()
+        if token is not None:
+            return [_in_span(token, "token", item=("token", token))]
+        self._forced_left = span.forced_bytes(limit * _BYTES_PER_TOKEN)
+        return self._cut(whole_characters(self._forced_left), answer, limit)
+
+    def go_on(self, place: Place, before: Sequence[int], limit: int) -> list[Draft]:
+        """What is forced further on, or the white space the model writes where nothing else is free.
+
+        Args:
+            place: where the text would stand.
+            before: the tokens that would come before, at least the last few.
+            limit: the most tokens wanted.
+        """
+        forced = whole_characters(place.forced_bytes(limit * _BYTES_PER_TOKEN))
+        if forced:
+            return self._cut(forced, before, limit)
+        space = self.free_space(place, before)
+        token = None if space is None else self._habits.space(space)
+        return [] if token is None else [_in_span(token, "space", item=("space", space), space=space)]
+
+    def free_space(self, place: Place, before: Sequence[int]) -> FreeSpace | None:
+        """The place, if all that is free there is whether and what white space is written before what must come."""
+        following = place.next_bytes()
+        if not 2 <= len(following) <= len(_SPACE) + 1 or place.is_complete or sum(byte not in _SPACE for byte in following) > 1:
+            return None
+        line = next((token for token in reversed(before) if self._begins_line(token)), self._line)
+        return FreeSpace(before[-1] if before else self._last, following, line)
+
+    def learn(self, token: int, draft: Draft | None) -> None:
+        """The answer goes on with ``token``; ``draft`` is what was predicted in its place, if all before it came true."""
+        space = self._open if draft is None else draft.space
+        if space is not None:
+            self._habits.learn_space(space, token)
+        if draft is not None and draft.rest:
+            self._forced_left = draft.rest
+        data = self._token_bytes(token) or b""
+        if data and self._forced_left.startswith(data):
+            self._habits.learn(self._last, self._forced_left, None if draft is None else draft.expected, token)
+            self._forced_left = self._forced_left[len(data) :]
+        else:
+            self._forced_left = b""
+        self._last = token
+        if self._begins_line(token):
+            self._line = token
+        if draft is None or token != draft.token:
+            self._open = None
+
+    def _begins_line(self, token: int) -> bool:
+        return b"\n" in (self._token_bytes(token) or b"")
+
+    def leave_open(self, space: FreeSpace | None) -> None:
+        """Nothing was predicted in this place, behind what was: what is written there is to be learned."""
+        self._open = space
+
+    def _cut(self, forced: bytes, before: Sequence[int], limit: int) -> list[Draft]:
+        drafts: list[Draft] = []
+        last = before[-1] if before else None
+        grid: dict[int, int] = {}
+        place = 0
+        while place < len(forced) and len(drafts) < limit:
+            rest = forced[place:]
+            habit = self._habits.written(last, rest)
+            expected = grid.get(place)
+            if habit is None and expected is None:  # the first place without a habit, or habits have left the grid
+                grid = self._grid(forced, place, [*before, *(draft.token for draft in drafts)], limit + 1)
+                expected = grid.get(place)
+            if habit is not None:
+                draft = _in_span(habit, "habit", item=("habit", last, rest[:_PLACE_BYTES]), expected=expected, rest=rest)
+            elif expected is not None:
+                draft = self._in_new_place(last, expected, rest)
+            else:
+                break
+            drafts.append(draft)
+            last = draft.token
+            place += len(self._token_bytes(draft.token) or b"")
+        return drafts
+
+    def _in_new_place(self, last: int | None, expected: int, rest: bytes) -> Draft:
+        """Where the tokenizer has ``expected`` and nothing was written in this place before."""
+        like = self._habits.written_like(last, rest)
+        if like is not None:
+            return _in_span(like[0], "marks", item=("marks", *like), expected=expected, rest=rest)
+        token = self._habits.in_place_of(expected, rest)
+        if token is not None and token != expected:
+            return _in_span(token, "instead", item=("instead", expected, token), expected=expected, rest=rest)
+        data = self._token_bytes(expected) or b""
+        if len(data) == len(rest) and token is None:
+            return _in_span(expected, "end", item=("end", expected), expected=expected, rest=rest)
+        # One mark before another may be joined with it, as several in one token may be parted.
+        if all(byte in _PUNCTUATION for byte in data) and (len(data) > 1 or rest[1:2] in _PUNCTUATION_BYTES):
+            return _in_span(expected, "joined", item=("joined", expected), expected=expected, rest=rest)
+        return _in_span(expected, "word", expected=expected, rest=rest)
+
+    def _grid(self, forced: bytes, start: int, before: Sequence[int], limit: int) -> dict[int, int]:
+        """The tokenizer's split of ``forced`` from ``start`` on: token by place."""
+        grid: dict[int, int] = {}
+        for token in self._spans.propose(forced[start:], before, limit):
+            grid[start] = token
+            start += len(self._token_bytes(token) or b"")
+        return grid
+
+
+def _in_span(
+    token: int, kind: str, *, item: Hashable = None, expected: int | None = None, rest: bytes = b"", space: FreeSpace | None = None
+) -> Draft:
+    return Draft(token, "grammar", kind, _FIRST_GUESSES[kind], item, expected, rest, space)
