@@ -17,6 +17,7 @@
 #include "conditions.h"
 #include "frames.h"
 #include "json_values.h"
+#include "key_tails.h"
 #include "lexeme.h"
 #include "program.h"
 #include "text_trie.h"
@@ -77,6 +78,16 @@ struct EngineLimits {
     std::size_t work = 100000;                 // items resumed or passed on at one position of the text
 };
 
+// What folding must know of a vocabulary.
+struct TokenView {
+    std::uint32_t longest;                    // bytes of a token
+    const KeyTails& tails;
+    std::function<LexId(LexId)> share;        // for a lexeme state one that no token tells apart from it
+    std::function<Seen(std::string_view)> seen;  // how much of a text some token begins with
+    // Where tokens end a key that the item's object declares, from such a thread on: nodes of the trie, and the keys.
+    std::function<const std::vector<std::pair<std::uint32_t, std::uint32_t>>&(const Thread&, const Item&)> declared_ends;
+};
+
 class Engine {
   public:
     explicit Engine(std::shared_ptr<const Program> program);
@@ -95,9 +106,9 @@ class Engine {
     StateId after(StackId stack, std::uint32_t item = 0);
     // The same for a key whose text no token need know (mask walks).
     StateId after_unknown_key(StackId stack, std::uint32_t item = 0);
-    // The state whose mask is this one's: counters far from their bounds, used keys and texts no token can complete are folded.
-    // `share` gives for a lexeme state one that no token tells apart from it.
-    StateId fold(StateId state, std::uint32_t longest, const std::function<LexId(LexId)>& share);
+    // The state whose mask is this one's: counters far from their bounds, used keys, texts no token can complete and places in objects that
+    // no token tells apart are folded. All calls are with the same view.
+    StateId fold(StateId state, const TokenView& tokens);
     StateId after_key(StackId stack, std::uint32_t key, std::uint32_t text, std::uint32_t item = 0);  // text: trie node + 1, or 0 where `key` is given
     // The text of a unique array's item with one byte more; white space between JSON tokens is no part of it.
     std::uint32_t extend_item(std::uint32_t item, LexId lex, std::uint8_t byte);
@@ -243,7 +254,32 @@ class Engine {
     StateId compute_step(StateId s, std::uint8_t byte);
     void add_lexeme_end(std::vector<Thread>& out, bool& accepting, const Thread& thread, LexId lex, std::uint32_t text, std::uint32_t item);
     void add_state(std::vector<Thread>& out, bool& accepting, StateId s);
-    StackId fold_stack(StackId stack, std::uint32_t longest);
+    struct Separators {
+        bool plain = false;
+        std::vector<LexId> before_comma;  // states of a comma's lexeme in which it has not been read
+    };
+    Separators find_separators();
+    struct Unseen {
+        bool known = false;
+        bool behind_comma = false;  // no token that reads a comma goes on into a declared key
+        bool behind_space = false;  // no token that begins with white space goes on into a declared key
+        bool whole = false;         // no token that begins with a key's quote ends a declared key
+    };
+    const Unseen& unseen(std::uint32_t spec, const KeyTails& tails);
+    std::uint32_t described(std::vector<std::uint32_t> description, bool leaves);
+    std::uint32_t members_from(FrameId frame, const TokenView& tokens);
+    std::uint32_t after_value(FrameId frame, std::uint32_t k, const TokenView& tokens);
+    std::uint32_t value_from(FrameId frame, StackId parent, const TokenView& tokens);
+    std::uint32_t next_members_from(FrameId frame, StackId parent, const TokenView& tokens);
+    Item first_item(const Item& item, std::uint32_t what);
+    std::uint32_t first_told(std::uint32_t what, std::uint32_t one);
+    bool reads_keys(const Thread& t) const;
+    void fold_key(Thread& t, const TokenView& tokens);
+    Item fold_object_item(Item item, LexId lex, const TokenView& tokens);
+    Item fold_item(Item item, LexId lex, const TokenView& tokens);
+    StackId fold_stack(StackId stack, const TokenView& tokens);
+    void fold_keys(std::vector<Thread>& threads, const TokenView& tokens);
+    StackId fold_top(StackId stack, LexId lex, const TokenView& tokens);
     std::size_t plain_run(StateId state, std::string_view bytes) const;
     StateId step_run(StateId state, std::string_view run);
 
@@ -303,7 +339,17 @@ class Engine {
     std::vector<bool> plentiful_rules_;        // rules with more values than can have been read; found when first asked
     std::vector<std::uint8_t> object_grows_;   // by object frame: 2 where not known yet
     FlatMap many_numbers_;   // number languages: 1 where they have too many values
+    // of folding
     std::vector<StateId> folded_;                               // by state
+    Separators separators_;
+    std::vector<Unseen> unseen_;                                // by object spec
+    std::vector<std::vector<std::uint32_t>> descriptions_;
+    std::vector<bool> leaves_;                                  // by description
+    IndexTable description_table_;
+    std::vector<Item> first_items_;
+    FlatMap first_of_;                                          // kind << 32 | description: an item of the list, a lexeme state, a text
+    FlatMap after_values_;                                      // frame << 32 | alternative: a description
+    FlatMap values_from_;                                       // by stack: a description
     StateId start_ = dead_state;
     std::size_t stack_bytes_ = 0, stack_bytes_checked_ = 0;
 };

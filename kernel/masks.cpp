@@ -34,7 +34,7 @@ std::uint32_t Masks::memo_for(StateId state) {
         std::fill(memo_of_state_.begin(), memo_of_state_.end(), 0);
         memo_bytes_ = 0;
     }
-    const StateId folded = engine_.fold(state, vocabulary_.longest_token(), [this](LexId lex) { return vocabulary_.shared_state(lex); });
+    const StateId folded = engine_.fold(state, tokens_);
     std::uint32_t shared;
     if (known(folded)) {
         shared = memo_of_state_[folded] - 1;

@@ -18,10 +18,17 @@ class Masks {
     static constexpr std::size_t list_limit = 640;         // ids set one by one; more are cheaper as a whole bitset
     static constexpr std::size_t walk_width = 64;          // threads of a walk before it goes on over interned states
 
-    Masks(Engine& engine, Vocabulary& vocabulary) : engine_(engine), vocabulary_(vocabulary) {}
+    Masks(Engine& engine, Vocabulary& vocabulary)
+        : engine_(engine),
+          vocabulary_(vocabulary),
+          tokens_{vocabulary.longest_token(), vocabulary.key_tails(), [&vocabulary](LexId lex) { return vocabulary.shared_state(lex); },
+                  [&vocabulary](std::string_view text) { return vocabulary.seen(text); },
+                  [this](const Thread& thread, const Item& item) -> const KeyEnds& { return declared_ends(0, thread, item); }} {}
+    Masks(const Masks&) = delete;
 
     // Writes ceil(V / 32) words.
     void fill(StateId state, std::uint32_t* out);
+    void prepare(StateId state) { memo_for(state); }
     // Whether the mask has been computed already.
     bool known(StateId state) const { return state < memo_of_state_.size() && memo_of_state_[state]; }
     // Ids of end tokens only.
@@ -30,6 +37,7 @@ class Masks {
     std::size_t bytes() const { return memo_bytes_; }
 
   private:
+    using KeyEnds = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // node where a key is closed, the key
     struct Memo {
         std::shared_ptr<const Slice> base;   // its `bits` are copied first, where given
         std::shared_ptr<const std::vector<std::uint32_t>> whole;  // or the full bitset
@@ -80,7 +88,6 @@ class Masks {
     void list_unset(std::uint32_t first, std::uint32_t last, std::vector<std::uint32_t>& out) const;
     void take_back(const std::vector<std::uint32_t>& ids);
     void walk_remainders(const Slice& slice, StateId after, std::uint32_t keys);
-    using KeyEnds = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // node where a key is closed, the key
     const KeyEnds& declared_ends(std::uint32_t node, const Thread& thread, const Item& item);
     void walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
@@ -122,6 +129,7 @@ class Masks {
     Engine& engine_;
     Vocabulary& vocabulary_;
     Lexemes& lexemes_ = Lexemes::instance();
+    TokenView tokens_;
     std::vector<std::uint32_t> memo_of_state_;  // index + 1
     std::vector<Memo> memos_;
     std::size_t memo_bytes_ = 0;

@@ -12,6 +12,7 @@
 #include "completion.h"
 #include "engine.h"
 #include "masks.h"
+#include "rehearsal.h"
 #include "vocabulary.h"
 
 namespace scansion {
@@ -34,7 +35,9 @@ class Constraint {
     static constexpr std::size_t table_budget = std::size_t{192} << 20;  // bytes
 
     Constraint(std::shared_ptr<const Program> program, std::shared_ptr<Vocabulary> vocabulary)
-        : program_(std::move(program)), vocabulary_(std::move(vocabulary)), tables_(std::make_shared<Tables>(program_, *vocabulary_)) {}
+        : program_(std::move(program)), vocabulary_(std::move(vocabulary)), tables_(std::make_shared<Tables>(program_, *vocabulary_)) {
+        Rehearsal(tables_->engine, tables_->masks).run();
+    }
     const std::shared_ptr<Vocabulary>& vocabulary() const { return vocabulary_; }
     std::shared_ptr<Tables> tables() {
         std::lock_guard lock(mutex_);

@@ -4,65 +4,7 @@
 
 namespace scansion {
 
-// ---- mask keys -------------------------------------------------------------------------------------------------
-
-StackId Engine::fold_stack(StackId root, std::uint32_t longest) {
-    if (stacks_[root].folded != unknown_state) return stacks_[root].folded;
-    std::vector<StackId> todo{root};  // parents first, without recursion: stacks may be very deep
-    while (!todo.empty()) {
-        StackId id = todo.back();
-        if (stacks_[id].folded != unknown_state) {
-            todo.pop_back();
-            continue;
-        }
-        bool ready = true;
-        for (const Item& i : stacks_[id].items)
-            if (i.kind() != Resume::accept && stacks_[i.parent].folded == unknown_state) todo.push_back(i.parent), ready = false;
-        if (!ready) continue;
-        todo.pop_back();
-        std::vector<Item> items = stacks_[id].items;
-        for (Item& i : items) {
-            switch (i.kind()) {
-                case Resume::accept: continue;
-                case Resume::node: break;
-                case Resume::repeat: {
-                    Repeat r = program_->repeat_at(i.low());
-                    i.data = fold_count(i.data, 1, r.low, r.high, longest);
-                    break;
-                }
-                case Resume::array_open:
-                case Resume::array_after:
-                case Resume::array_next: i.data = arrays_.fold(i.data, longest); break;
-                default: i.data = objects_.fold(i.data, longest);
-            }
-            i.parent = stacks_[i.parent].folded;
-        }
-        StackId folded = intern_stack(std::move(items));
-        stacks_[id].folded = folded;
-        stacks_[folded].folded = folded;
-    }
-    return stacks_[root].folded;
-}
-
-StateId Engine::fold(StateId id, std::uint32_t longest, const std::function<LexId(LexId)>& share) {
-    if (id < folded_.size() && folded_[id] != unknown_state) return folded_[id];
-    std::vector<Thread> threads(threads_.begin() + states_[id].first, threads_.begin() + states_[id].first + states_[id].count);
-    for (Thread& t : threads) {
-        if (t.text) {
-            const auto& items = stacks_[t.stack].items;
-            // A declared key is known by its text; other keys can be told apart by nothing but what is used.
-            if (!begins_declared(t.text - 1) && std::all_of(items.begin(), items.end(), [](const Item& i) { return i.kind() == Resume::object_group; })) t.text = foreign_text;
-        }
-        // The words of a key or an item that is told by its text must stay the same.
-        if (!t.is_token()) t.lex = t.item || (t.text && t.text != foreign_text) ? lexemes_.fold_lengths(t.lex, longest) : share(t.lex);
-        if (t.item > TextTrie::root + 1) t.item = foreign_text;
-        t.stack = fold_stack(t.stack, longest);
-    }
-    StateId folded = intern_threads(threads, states_[id].accepting);
-    if (folded_.size() < states_.size()) folded_.resize(states_.size() + states_.size() / 2, unknown_state);
-    folded_[folded] = folded;
-    return folded_[id] = folded;
-}
+// ---- keys told by their text -----------------------------------------------------------------------------------
 
 bool Engine::uses_key(StackId stack, std::uint32_t text) const {
     return any_object_outside(stack, [&](FrameId frame) { return objects_.is_used(frame, text); });

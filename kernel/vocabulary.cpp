@@ -53,6 +53,7 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
         table.fill(0);
         for (std::uint32_t c = n + 1; c < trie_.nodes[n].end; c = trie_.nodes[c].end) table[trie_.nodes[c].byte] = c;
     }
+    key_tails_ = find_key_tails(tokens_);
     // Nearly every schema has a string of any text, or bounded in length alone.
     Lexemes& lexemes = Lexemes::instance();
     const LexId inside = lexemes.step(lexemes.start(Languages::anything, Encoding::json_string), '"');
@@ -68,6 +69,23 @@ std::uint32_t Vocabulary::depth(std::uint32_t node) const {
         at = c;
     }
     return depth;
+}
+
+Seen Vocabulary::seen(std::string_view text) const {
+    std::uint32_t at = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<std::uint8_t>(text[i]);
+        std::uint32_t next = 0;
+        if (const auto* children = wide(at)) {
+            next = (*children)[byte];
+        } else {
+            for (std::uint32_t child = at + 1; child < trie_.nodes[at].end && !next; child = trie_.nodes[child].end)
+                if (trie_.nodes[child].byte == byte) next = child;
+        }
+        if (!next) return {i, at, trie_.nodes[at].end};
+        at = next;
+    }
+    return {text.size(), at, trie_.nodes[at].end};
 }
 
 }  // namespace scansion

@@ -7,9 +7,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "key_tails.h"
 #include "lexeme.h"
 #include "trie.h"
 
@@ -61,9 +63,11 @@ class Vocabulary {
     }
     // Bytes from the root to a node.
     std::uint32_t depth(std::uint32_t node) const;
+    Seen seen(std::string_view text) const;
     std::uint32_t root_child(std::uint8_t byte) const { return wide_children_[0][byte]; }
 
     std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
+    const KeyTails& key_tails() const { return key_tails_; }
     // A state whose slice at the root is this one's.
     LexId shared_state(LexId lex);
     // One copy of a mask that many states and grammars have, of words() words.
@@ -112,6 +116,7 @@ class Vocabulary {
     std::vector<std::array<std::uint32_t, 256>> wide_children_;
     std::vector<std::uint32_t> by_size_;       // text tokens, longest first
     std::uint32_t longest_ = 0;
+    KeyTails key_tails_;
 
     struct Cached {
         std::shared_ptr<const Slice> slice;
