@@ -20,6 +20,10 @@ _SPARE_FACTOR = 2
 _SPARE = 64
 """With this many times the estimated bytes and this many more tokens left, the estimate is believed."""
 _MAX_SEARCHED = 4096
+_SOON_TOGETHER = 4
+"""After so many bytes of a completion it is asked whether the token before them has made a difference."""
+_MOST_DONE = 4
+"""Bytes of a completion a token may stand for without being written like them."""
 
 
 class _Way(NamedTuple):
@@ -35,7 +39,7 @@ class BudgetedMatcher:
     Tests, cheapest first, each only where the ones before do not decide:
 
     1. the kernel's estimate of the bytes left; it is a lower bound, so it decides only with much room to spare,
-    2. the completion found earlier, if it still completes the text: inside a string it usually does,
+    2. the completion found earlier, if the token is its beginning, or it still completes the text: inside a string it usually does,
     3. the shortest completion from here, cut greedily into tokens,
     4. the same cut into as few tokens as it can be,
     5. a completion with more bytes but fewer tokens, looked for under a bound on steps.
@@ -60,7 +64,7 @@ class BudgetedMatcher:
         self._remaining = remaining
         self._way: _Way | None = None
         self._searched: dict[tuple[int, int], _Way | None] = {}
-        if remaining is not None and not self._fits(remaining, None):
+        if remaining is not None and not self._fits(remaining):
             raise RequestError(
                 f"a budget of {remaining} tokens is too small: the shortest answer has {self.least_tokens()} tokens; raise max_tokens"
             )
@@ -73,9 +77,7 @@ class BudgetedMatcher:
         if self._remaining is None or matcher.is_finished:
             return True
         before = self._way
-        if before is not None and before.tokens and before.tokens[0] == token_id:
-            self._way = _Way(before.text[len(self._vocabulary.token_bytes(token_id) or b"") :], before.tokens[1:])
-        elif not self._fits(self._remaining - 1, self._rest(before, token_id)):
+        if not self._fits(self._remaining - 1, token_id):
             matcher.rollback(1)
             self._way = before
             return False
@@ -103,7 +105,7 @@ class BudgetedMatcher:
         if not self.matcher.accept_bytes(data):
             return False
         before = self._way
-        if self._remaining is None or self._fits(self._remaining - 1, None):
+        if self._remaining is None or self._fits(self._remaining - 1):
             return True
         self.matcher.rollback(1)
         self._way = before
@@ -115,7 +117,7 @@ class BudgetedMatcher:
             return
         self._remaining -= n_tokens
         if self._way is not None and len(self._way.tokens) > self._remaining:
-            self._fits(self._remaining, None)  # what was found while there was more room has too many tokens now
+            self._fits(self._remaining)  # what was found while there was more room has too many tokens now
 
     def least_tokens(self) -> int:
         """Tokens with which the answer can certainly be completed from here."""
@@ -128,24 +130,20 @@ class BudgetedMatcher:
             least = len(fewest_tokens(text, self._vocabulary) or tokens)
         return least
 
-    def _rest(self, way: _Way | None, token_id: int) -> _Way | None:
-        """What may be left of a completion after a token: its rest, or itself (inside a string it usually still completes)."""
-        data = self._vocabulary.token_bytes(token_id) or b""
-        if way is None or not way.text.startswith(data):
-            return way
-        return self._cut(way.text[len(data) :], self._remaining or 0)
+    def _fits(self, remaining: int, token_id: int | None = None) -> bool:
+        """Whether the matcher's state can be completed with ``remaining`` tokens.
 
-    def _fits(self, remaining: int, expected: _Way | None) -> bool:
-        """Whether the matcher's state can be completed with ``remaining`` tokens. ``expected`` may be a completion."""
-        self._way = None
+        With a ``token_id`` it is the state after that token, and what completed the text before may still do."""
+        before, self._way = self._way, None
         estimate = self.matcher.shortest_cost()
         if estimate < 0 or remaining < 0:
             return False
         if remaining >= _SPARE_FACTOR * estimate + _SPARE:
             return True
-        if expected is not None and len(expected.tokens) <= remaining and self._completes(expected.text):
-            self._way = expected
-            return True
+        if before is not None and token_id is not None:
+            self._way = self._follow(before, token_id, remaining)
+            if self._way is not None:
+                return True
         text = self.matcher.shortest_completion()
         if text is None:  # not plain text (token terminals): each item is a token
             return estimate <= remaining
@@ -165,9 +163,48 @@ class BudgetedMatcher:
             self._searched[key] = None if text is None else self._cut(text, 0)
         return self._searched[key]
 
-    def _completes(self, text: bytes) -> bool:
-        ahead = self.matcher.fork()
-        return ahead.accept_bytes(text) and ahead.is_complete
+    def _follow(self, way: _Way, token_id: int, remaining: int) -> _Way | None:
+        """What still completes the answer, after a token, of a text that did before it; None where that is not seen or does not fit."""
+        data = self._vocabulary.token_bytes(token_id)
+        left: _Way | None = way
+        if data and way.text.startswith(data):
+            left = self._without(way, len(data))
+            if left is None or len(left.tokens) > remaining:
+                left = self._cut(way.text[len(data) :], remaining)
+        else:
+            done = self._done_of(way.text)
+            if done is None:
+                return None
+            if done:
+                left = self._without(way, done)
+        return left if left is not None and len(left.tokens) <= remaining else None
+
+    def _without(self, way: _Way, done: int) -> _Way | None:
+        """The completion without its first bytes; of its tokens only the one that is cut in two is written anew."""
+        whole, covered = 0, 0
+        while covered < done:
+            covered += len(self._vocabulary.token_bytes(way.tokens[whole]) or b"")
+            whole += 1
+        text = way.text[done:]
+        first = self._vocabulary.tokenize_greedy(text[: covered - done]) if covered > done else []
+        return None if first is None else _Way(text, first + way.tokens[whole:])
+
+    def _done_of(self, text: bytes) -> int | None:
+        """How many of its first bytes can be left out of a text, which completed the answer before the last token, to complete it now.
+
+        None of them inside a string, the quote if the token was white space and a quote, the digit if it was another digit:
+        most often the two places come together after the next few bytes, and go on as one."""
+        behind = self.matcher.fork()
+        behind.rollback(1)
+        for done in range(min(len(text), _MOST_DONE)):
+            soon = text[done : done + _SOON_TOGETHER]
+            ahead = self.matcher.fork()
+            if ahead.accept_bytes(soon):
+                together = behind.fork()
+                if together.accept_bytes(soon) and together.state_id == ahead.state_id:
+                    return done
+            behind.accept_bytes(text[done : done + 1])
+        return None
 
     def _cut(self, text: bytes, enough: int) -> _Way | None:
         """The text in as few tokens as it can be, or in any number found quickly that is at most ``enough``."""

@@ -6,7 +6,7 @@ quiet by itself, costs nothing while quiet, and comes back when its predictions 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from scansion.generation.chances import Chances
@@ -21,6 +21,7 @@ __all__ = ["Drafting", "Probe", "nothing_follows"]
 
 _GUESS_BY_MATCH = (0.0, 0.0, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 """First guesses for looked-up tokens, by how many tokens before them agree; longer matches are taken together."""
+_KIND_BY_MATCH = tuple(f"after {agreeing} agreeing" for agreeing in range(len(_GUESS_BY_MATCH)))
 _MUCH_AGREES = 4
 """Looked-up tokens after the same token are told apart by whether at least so many agree."""
 _GUESS_MODEL = 0.7
@@ -91,7 +92,7 @@ class Drafting:
             probe: makes something that can walk ahead under the grammar; None where nothing is constrained.
             room: the most tokens that could still be used.
         """
-        ahead = Ahead(min(self._longest, room), self._chance)
+        ahead = Ahead(min(self._longest, room), answer, self._chance, self._costs.least_chance())
         walker = self._predict(ahead, span, answer, probe) if self.figures and ahead.room else None
         self._predicted = ahead.drafts
         sent = self._costs.best_length(ahead.chances)
@@ -145,27 +146,26 @@ class Drafting:
         walker = None if probe is None else probe()
         if walker is not None and not all(walker.accept(draft.token) for draft in ahead.drafts):
             return None
-        looked_up: list[Draft] = []
+        follows: Iterator[Draft] = iter(())
         while ahead.room:
             space: FreeSpace | None = None
             if walker is not None and self._spans is not None:
-                before = [*answer[-1:], *ahead.tokens]
-                spans = self._spans.go_on(walker, before, ahead.room)
-                for draft in spans:
+                drafts, space = self._spans.go_on(walker, ahead.before, ahead.room)
+                for draft in drafts:
                     if not walker.accept(draft.token):
                         return None
                     ahead.add(draft)
-                if spans:
-                    looked_up = []
+                if drafts:
+                    follows = iter(())
                     continue
-                space = self._spans.free_space(walker, before)
-            looked_up = looked_up or self._from_lookup(ahead)
-            if looked_up:
-                draft = looked_up.pop(0)
-                if walker is None or walker.accept(draft.token):
-                    ahead.add(draft._replace(space=space))
-                    continue
-                looked_up = []
+            looked_up = next(follows, None)
+            if looked_up is None:
+                follows = self._from_lookup(ahead)
+                looked_up = next(follows, None)
+            if looked_up is not None and (walker is None or walker.accept(looked_up.token)):
+                ahead.add(looked_up if space is None else looked_up._replace(space=space))
+                continue
+            follows = iter(())
             drafts = self._from_model(ahead, answer, walker)
             for draft in drafts:
                 ahead.add(draft)
@@ -175,19 +175,18 @@ class Drafting:
                 break
         return walker
 
-    def _from_lookup(self, ahead: Ahead) -> list[Draft]:
+    def _from_lookup(self, ahead: Ahead) -> Iterator[Draft]:
+        """What followed the same tokens before, one token after the other: where it is followed no further, nothing is made for it."""
         if self._lookup is None:
-            return []
+            return
         tokens, matched = self._lookup.propose(ahead.tokens, ahead.room)
-        before = ahead.drafts[-1].token if ahead.drafts else self._last
-        drafts: list[Draft] = []
-        for token in tokens:
-            agreeing = min(matched + len(drafts), len(_GUESS_BY_MATCH) - 1)
+        before = ahead.before[-1] if ahead.before else self._last
+        for agreeing, token in enumerate(tokens, start=matched):
+            agreeing = min(agreeing, len(_GUESS_BY_MATCH) - 1)
             # After some tokens (the quote a value starts with) texts part again and again, however much agreed before.
             place = ("after", before, agreeing >= _MUCH_AGREES)
-            drafts.append(Draft(token, "ngram", f"after {agreeing} agreeing", _GUESS_BY_MATCH[agreeing], place))
+            yield Draft(token, "ngram", _KIND_BY_MATCH[agreeing], _GUESS_BY_MATCH[agreeing], place)
             before = token
-        return drafts
 
     def _from_model(self, ahead: Ahead, answer: Sequence[int], walker: Probe | None) -> list[Draft]:
         if self._model is None:

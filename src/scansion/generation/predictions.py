@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 __all__ = ["Ahead", "Draft", "FreeSpace"]
 
-_LEAST_REACH = 0.05
-"""Nothing is predicted behind what is less likely than this to come true as a whole."""
+_LEAST_CHANCE = 0.05
+"""Nothing is predicted behind what is less likely than this, however cheap drafts are."""
+_SEEN_BEFORE = 8
 
 
 class FreeSpace(NamedTuple):
@@ -42,31 +43,41 @@ class Draft(NamedTuple):
 
 
 class Ahead:
-    """Predictions behind each other, each with its chance if all before it come true."""
+    """Predictions behind each other, each with its chance if all before it come true.
 
-    def __init__(self, limit: int, chance: Callable[[Draft], float]) -> None:
+    Attributes:
+        drafts: the predictions.
+        tokens: theirs.
+        chances: the chance of each.
+        before: the last tokens of the answer, and those predicted: what comes before the next prediction.
+    """
+
+    def __init__(self, limit: int, answer: Sequence[int], chance: Callable[[Draft], float], least_chance: float) -> None:
         """
         Args:
             limit: the most predictions wanted.
-            chance: the chance of one.
+            answer: the tokens so far.
+            chance: the chance of a prediction.
+            least_chance: nothing is wanted behind what is less likely than this to come true as a whole.
         """
         self.drafts: list[Draft] = []
+        self.tokens: list[int] = []
         self.chances: list[float] = []
+        self.before: list[int] = [*answer[-_SEEN_BEFORE:]]
         self._limit = limit
         self._chance = chance
+        self._least_chance = max(least_chance, _LEAST_CHANCE)
         self._reach = 1.0
 
     @property
     def room(self) -> int:
-        """How many more are wanted: none where what is there already is not going to come true."""
-        return max(0, self._limit - len(self.drafts)) if self._reach >= _LEAST_REACH else 0
-
-    @property
-    def tokens(self) -> list[int]:
-        return [draft.token for draft in self.drafts]
+        """How many more are wanted."""
+        return max(0, self._limit - len(self.drafts)) if self._reach >= self._least_chance else 0
 
     def add(self, draft: Draft) -> None:
         chance = self._chance(draft)
         self.drafts.append(draft)
+        self.tokens.append(draft.token)
+        self.before.append(draft.token)
         self.chances.append(chance)
         self._reach *= chance

@@ -182,7 +182,8 @@ class Run:
             content += new_content
             reasoning += new_reasoning
             if self.finished or index >= len(self._drafts) or token != self._drafts[index]:
-                self._sequence.truncate(base + index)
+                if index < len(self._drafts):
+                    self._sequence.truncate(base + index)
                 self._pending = [token]
                 break
         if self.finished:
@@ -248,6 +249,8 @@ class Run:
     # -- drafts ------------------------------------------------------------------------------------------------------
 
     def _propose(self) -> list[int]:
+        if not self._drafting.figures:  # no sources
+            return []
         room = min(self._budget - len(self._answer), self._model.context_size - len(self._sequence.tokens) - len(self._pending)) - 1
         if self._thinking is not None:
             return self._drafting.propose(None, self._answer, None, min(room, self._think_left - 1))

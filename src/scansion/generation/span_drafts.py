@@ -31,7 +31,7 @@ _BYTES_PER_TOKEN = 16
 """How far to look ahead for forced bytes, for each token wanted."""
 _PLACE_BYTES = 4
 """A habit is as reliable as it was after the same token with the same bytes to come."""
-_SPACE = frozenset(b" \t\r\n")
+_SPACE = b" \t\r\n"
 _PUNCTUATION = frozenset(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _PUNCTUATION_BYTES = frozenset(bytes([byte]) for byte in _PUNCTUATION)
 
@@ -92,28 +92,27 @@ class SpanDrafts:
         self._forced_left = span.forced_bytes(limit * _BYTES_PER_TOKEN)
         return self._cut(whole_characters(self._forced_left), answer, limit)
 
-    def go_on(self, place: Place, before: Sequence[int], limit: int) -> list[Draft]:
+    def go_on(self, place: Place, before: Sequence[int], limit: int) -> tuple[list[Draft], FreeSpace | None]:
         """What is forced further on, or the white space the model writes where nothing else is free.
 
         Args:
             place: where the text would stand.
             before: the tokens that would come before, at least the last few.
             limit: the most tokens wanted.
+
+        Returns:
+            At most ``limit`` predictions, and the place if white space alone is free there.
         """
         forced = whole_characters(place.forced_bytes(limit * _BYTES_PER_TOKEN))
         if forced:
-            return self._cut(forced, before, limit)
-        space = self.free_space(place, before)
-        token = None if space is None else self._habits.space(space)
-        return [] if token is None else [_in_span(token, "space", item=("space", space), space=space)]
-
-    def free_space(self, place: Place, before: Sequence[int]) -> FreeSpace | None:
-        """The place, if all that is free there is whether and what white space is written before what must come."""
+            return self._cut(forced, before, limit), None
         following = place.next_bytes()
-        if not 2 <= len(following) <= len(_SPACE) + 1 or place.is_complete or sum(byte not in _SPACE for byte in following) > 1:
-            return None
+        if not 2 <= len(following) <= len(_SPACE) + 1 or len(following.translate(None, _SPACE)) > 1 or place.is_complete:
+            return [], None
         line = next((token for token in reversed(before) if self._begins_line(token)), self._line)
-        return FreeSpace(before[-1] if before else self._last, following, line)
+        space = FreeSpace(before[-1] if before else self._last, following, line)
+        token = self._habits.space(space)
+        return [] if token is None else [_in_span(token, "space", item=("space", space), space=space)], space
 
     def learn(self, token: int, draft: Draft | None) -> None:
         """The answer goes on with ``token``; ``draft`` is what was predicted in its place, if all before it came true."""

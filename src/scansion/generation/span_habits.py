@@ -88,10 +88,11 @@ class SpanHabits:
         return self._places.get(("space", space))
 
     def _remember(self, place: Hashable, token: int) -> None:
-        self._places.pop(place, None)  # the latest last
+        if self._places.get(place) == token:
+            return
         self._places[place] = token
         if len(self._places) > _MAX_PLACES:
-            del self._places[next(iter(self._places))]
+            del self._places[next(iter(self._places))]  # the one that came first
 
     def _fitting(self, candidates: Sequence[int], forced: bytes) -> int | None:
         for token in candidates:
@@ -106,7 +107,7 @@ class SpanHabits:
         if not data:
             return "nothing"
         last = data[-1:]
-        return "digit" if last.isdigit() else last.decode() if last[0] in _PUNCTUATION else "letter"
+        return "digit" if last.isdigit() else chr(last[0]) if last[0] in _PUNCTUATION else "letter"
 
 
 def _marks(forced: bytes) -> bytes:

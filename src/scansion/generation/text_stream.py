@@ -29,6 +29,8 @@ class TextStream:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stops = tuple(stops)
         self._held = ""
+        self._inside = False
+        """A character may be unfinished."""
         self.stopped = False
         """A stop text came; nothing after it is given out."""
 
@@ -36,6 +38,9 @@ class TextStream:
         """What can be shown now that ``data`` has come."""
         if self.stopped:
             return ""
+        if not self._held and not self._stops and not self._inside and data.isascii() and b"\\" not in data:
+            return data.decode("ascii")  # nothing of it can have to wait
+        self._inside = not data[-1:].isascii()
         text = self._held + self._decoder.decode(data)
         keep = self._open_escape(text)
         if self._stops:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 
 __all__ = ["ForwardCosts"]
 
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 49)
 """Passes are told apart by the smallest of these that holds them: drafts of neighbouring lengths teach each other."""
+_SIZE_OF = (1, *(next(size for size in _SIZES if n <= size) for n in range(1, _SIZES[-1] + 1)))
 _GUESSED_SLOPE = 0.15
 """What each further token is taken to add to a pass, as a share of a single-token pass, before any was measured. A hopeful
 guess: it makes the first drafts be sent, and they tell."""
@@ -41,9 +42,9 @@ class ForwardCosts:
 
     def record(self, n_tokens: int, seconds: float) -> None:
         """Learn from a pass in which the logits of every token were wanted. Longer ones than drafts make are not kept."""
-        size = _size(n_tokens)
-        if size is None or seconds <= 0:
+        if not 1 <= n_tokens < len(_SIZE_OF) or seconds <= 0:
             return
+        size = _SIZE_OF[n_tokens]
         if size != n_tokens:  # put down as the time of a full pass of this size
             full, this = self.estimate(size), self.estimate(n_tokens)
             seconds *= size / n_tokens if full is None or this is None else full / this
@@ -75,10 +76,24 @@ class ForwardCosts:
         """Seconds a pass over ``n_tokens`` would take; None until a pass over a single token has been run."""
         return self._line(n_tokens)[-1] if 1 in self._at_pace else None
 
+    def least_chance(self) -> float:
+        """A draft less likely than this to be reached and right brings less than a pass of its own would, however many more follow it:
+        the least that any further token was measured to add to a pass, in passes over one token. 0 while little is known."""
+        sizes = self._believed()
+        if len(sizes) < 2 or sizes[0] != 1:
+            return 0.0
+        known = self._at_pace
+        least = min((known[high] - known[low]) / (high - low) for low, high in pairwise(sizes))
+        return max(0.0, least / known[1])
+
+    def _believed(self) -> list[int]:
+        """The sizes, ascending, that were run often enough to say what they cost."""
+        return sorted(size for size in self._at_pace if size == 1 or self._runs[size] >= _BELIEVED)
+
     def _line(self, most: int) -> list[float]:
         """Estimates for 1 to ``most`` tokens: straight lines between the sizes that are believed, the last one going on."""
         known, single = self._at_pace, self._at_pace[1]
-        corners = sorted(size for size in known if size == 1 or self._runs[size] >= _BELIEVED)
+        corners = self._believed()
         line = [single * self._pace]
         slope = _GUESSED_SLOPE * single
         low = 1
@@ -130,10 +145,5 @@ class ForwardCosts:
             return 0
         self._declined = 0
         length = min(_TRIAL, most)
-        self._runs[_size(length + 1) or 1] = 0
+        self._runs[_SIZE_OF[length + 1]] = 0
         return length
-
-
-def _size(n_tokens: int) -> int | None:
-    place = bisect_left(_SIZES, n_tokens)
-    return _SIZES[place] if n_tokens >= 1 and place < len(_SIZES) else None

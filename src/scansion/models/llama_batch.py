@@ -1,13 +1,15 @@
-"""Token batches for llama.cpp, filled through numpy instead of field by field.
+"""Token batches for llama.cpp.
 
-This runs between any two forward passes with the processor's caches full of the model's weights, so it is written for few
-operations: a slice assignment for each array and piece, and one view of the logits that is made anew only when they move.
+This runs between any two forward passes with the processor's caches full of the model's weights, so it is written to touch
+little: arrays of llama.cpp's own types, a slice assignment for each of them and piece, and one view of the logits that is made anew
+only when they move.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from itertools import accumulate, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,28 +32,29 @@ class Piece(NamedTuple):
 
 
 class Batch:
-    """A reusable ``llama_batch`` of fixed capacity whose arrays are numpy's."""
+    """A reusable ``llama_batch`` of fixed capacity."""
 
     def __init__(self, api: Any, capacity: int) -> None:
         self._api = api
         self._capacity = capacity
-        self._token = np.zeros(capacity, np.int32)
-        self._position = np.zeros(capacity, np.int32)
-        self._sequence_count = np.ones(capacity, np.int32)  # every token belongs to one sequence
-        self._sequence = np.zeros(capacity, np.int32)
-        self._wanted = np.zeros(capacity, np.int8)
-        addresses = self._sequence.ctypes.data + 4 * np.arange(capacity, dtype=np.uintp)
-        self._sequence_pointers = addresses.astype(np.uintp)
+        self._token = (ctypes.c_int32 * capacity)()
+        self._position = (ctypes.c_int32 * capacity)()
+        self._sequence = (ctypes.c_int32 * capacity)()
+        self._wanted = bytearray(capacity)
+        # Every token belongs to one sequence, the one named in its own place.
+        self._sequence_count = (ctypes.c_int32 * capacity)(*[1] * capacity)
+        self._sequence_pointers = (ctypes.POINTER(ctypes.c_int32) * capacity)()
+        for index in range(capacity):
+            self._sequence_pointers[index] = ctypes.pointer(ctypes.c_int32.from_buffer(self._sequence, 4 * index))
         self._struct = api.llama_batch(
             n_tokens=0,
-            token=_pointer(self._token, ctypes.c_int32),
+            token=ctypes.cast(self._token, ctypes.POINTER(ctypes.c_int32)),
             embd=None,
-            pos=_pointer(self._position, ctypes.c_int32),
-            n_seq_id=_pointer(self._sequence_count, ctypes.c_int32),
-            seq_id=_pointer(self._sequence_pointers, ctypes.POINTER(ctypes.c_int32)),
-            logits=_pointer(self._wanted, ctypes.c_int8),
+            pos=ctypes.cast(self._position, ctypes.POINTER(ctypes.c_int32)),
+            n_seq_id=ctypes.cast(self._sequence_count, ctypes.POINTER(ctypes.c_int32)),
+            seq_id=ctypes.cast(self._sequence_pointers, ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))),
+            logits=ctypes.cast((ctypes.c_int8 * capacity).from_buffer(self._wanted), ctypes.POINTER(ctypes.c_int8)),
         )
-        self._places = np.arange(capacity, dtype=np.int32)
         self._view: NDArray[np.float32] = np.empty((0, 0), np.float32)
         self._view_at = 0
 
@@ -66,48 +69,65 @@ class Batch:
             ContextError: the cache is full.
             ModelError: llama.cpp failed.
         """
+        if sum(len(piece.tokens) for piece in pieces) > self._capacity:
+            return self._run_in_parts(context, pieces, width)
+        end = 0
+        for piece in pieces:
+            end = self._put(end, piece.tokens, piece.start, piece.sequence, piece.rows)
+        rows = [piece.rows for piece in pieces]
+        return self._split(self._decode(context, end, sum(rows), width), rows)
+
+    def _put(self, place: int, tokens: Sequence[int], start: int, sequence: int, rows: int) -> int:
+        """Write tokens into the batch from ``place`` on; returns where they end."""
+        count = len(tokens)
+        end = place + count
+        self._token[place:end] = [*tokens]
+        self._position[place:end] = [*range(start, start + count)]
+        self._sequence[place:end] = [*repeat(sequence, count)]
+        self._wanted[place:end] = bytes(count - rows) + b"\x01" * rows
+        return end
+
+    def _run_in_parts(self, context: Any, pieces: Sequence[Piece], width: int) -> list[NDArray[np.float32]]:
+        """As many passes as it takes; the rows of all but the last are copied out before the next one overwrites them."""
         parts: list[list[NDArray[np.float32]]] = [[] for _ in pieces]
         waiting: list[tuple[int, int]] = []  # piece and number of its rows in the pass being filled
-        filled = 0
+        end = 0
+
+        def run() -> None:
+            rows = [rows for _, rows in waiting]
+            logits = self._split(self._decode(context, end, sum(rows), width), rows)
+            for (index, _), part in zip(waiting, logits, strict=True):
+                parts[index].append(part.copy())
+
         for index, (tokens, start, sequence, rows) in enumerate(pieces):
-            first_wanted, done = len(tokens) - rows, 0
+            done = 0
             while done < len(tokens):
-                if filled == self._capacity:
-                    self._collect(self._decode(context, filled, waiting, width), waiting, parts, copy=True)
-                    waiting, filled = [], 0
-                count = min(len(tokens) - done, self._capacity - filled)
-                end = filled + count
-                self._token[filled:end] = tokens if count == len(tokens) else tokens[done : done + count]
-                self._position[filled:end] = self._places[:count]
-                self._position[filled:end] += start + done
-                self._sequence[filled:end] = sequence
-                unwanted = min(max(first_wanted - done, 0), count)
-                self._wanted[filled : filled + unwanted] = 0
-                self._wanted[filled + unwanted : end] = 1
-                if unwanted < count:
-                    waiting.append((index, count - unwanted))
-                filled, done = end, done + count
-        self._collect(self._decode(context, filled, waiting, width), waiting, parts, copy=False)
+                if end == self._capacity:
+                    run()
+                    waiting, end = [], 0
+                part = tokens[done : done + self._capacity - end]
+                wanted = max(0, min(len(part), done + len(part) - (len(tokens) - rows)))
+                end = self._put(end, part, start + done, sequence, wanted)
+                done += len(part)
+                if wanted:
+                    waiting.append((index, wanted))
+        run()
         return [part[0] if len(part) == 1 else np.concatenate(part) for part in parts]
 
     @staticmethod
-    def _collect(
-        logits: NDArray[np.float32], waiting: Sequence[tuple[int, int]], parts: list[list[NDArray[np.float32]]], *, copy: bool
-    ) -> None:
-        begin = 0
-        for index, rows in waiting:
-            part = logits[begin : begin + rows]
-            parts[index].append(part.copy() if copy else part)
-            begin += rows
+    def _split(logits: NDArray[np.float32], rows: Sequence[int]) -> list[NDArray[np.float32]]:
+        if len(rows) == 1:
+            return [logits]
+        ends = list(accumulate(rows))
+        return [logits[end - count : end] for count, end in zip(rows, ends, strict=True)]
 
-    def _decode(self, context: Any, count: int, waiting: Sequence[tuple[int, int]], width: int) -> NDArray[np.float32]:
+    def _decode(self, context: Any, count: int, total: int, width: int) -> NDArray[np.float32]:
         self._struct.n_tokens = count
         code = self._api.llama_decode(context, self._struct)
         if code == 1:
             raise ContextError("the model's cache is full: shorten the prompt or ask for fewer tokens")
         if code != 0:
             raise ModelError(f"llama.cpp failed in a forward pass of {count} tokens (code {code})")
-        total = sum(rows for _, rows in waiting)
         if total == 0:
             return self._view[:0]
         # llama_get_logits waits for the pass to end and returns the wanted rows one after the other, in batch order.
@@ -120,7 +140,3 @@ class Batch:
             self._view = np.ctypeslib.as_array(memory).reshape(total, width)
             self._view_at = address
         return self._view[:total]
-
-
-def _pointer(array: NDArray[Any], kind: Any) -> Any:
-    return ctypes.cast(array.ctypes.data, ctypes.POINTER(kind))

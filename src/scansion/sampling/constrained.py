@@ -23,6 +23,8 @@ __all__ = ["ConstrainedDraws", "Constraining"]
 _NEVER = np.float32(-np.inf)
 _NEVER_BITS = np.int32(_NEVER.view(np.int32))
 _MAX_REDRAWS = 24
+_FEW = 8
+"""Tokens in less than one of so many words of a mask are few: they are handled one by one."""
 
 
 class Constraining(Protocol):
@@ -45,7 +47,7 @@ class ConstrainedDraws:
 
     Attributes:
         draws: tokens drawn.
-        redraws: how many of them paid for a mask.
+        redraws: how many of them were refused and paid for a mask.
         seconds: time spent on the constraint for each token: check, and where needed mask and its application.
         friction: where asked for, the probability (of the model's own distribution, at temperature 1) that the
             constraint took away at each token.
@@ -60,6 +62,7 @@ class ConstrainedDraws:
         self._measure_friction = measure_friction
         self._size = vocabulary_size
         self._mask = np.zeros((1, (vocabulary_size + 31) // 32), np.int32)
+        self._words = self._mask[0].view(np.uint32)
 
     def draw(self, logits: NDArray[np.float32], constraint: Constraining | None) -> int:
         """The next token, accepted by the constraint and by the samplers. ``logits`` may be changed.
@@ -86,9 +89,10 @@ class ConstrainedDraws:
 
     def _redraw(self, logits: NDArray[np.float32], constraint: Constraining, refused: int) -> tuple[int, float]:
         started = perf_counter()
-        allowed = self._allowed(constraint)
-        allowed[refused] = False
-        _forbid(logits, allowed)
+        constraint.fill_bitmask(self._mask, 0)
+        words = self._words
+        words[refused >> 5] &= ~np.uint32(1 << (refused & 31))
+        _forbid(logits, words)
         spent = perf_counter() - started
         for _ in range(_MAX_REDRAWS):
             token = self.drawer.draw(logits)
@@ -103,28 +107,33 @@ class ConstrainedDraws:
             logits[token] = _NEVER
         way_out = constraint.way_out()
         if way_out is None or not constraint.accept(way_out):
-            raise DeadEndError(f"the constraint allows no token here ({int(allowed.sum())} in its mask): please report the grammar")
+            count = int(np.unpackbits(words.view(np.uint8)).sum())
+            raise DeadEndError(f"the constraint allows no token here ({count} in its mask): please report the grammar")
         return way_out, spent
-
-    def _allowed(self, constraint: Constraining) -> NDArray[np.bool_]:
-        constraint.fill_bitmask(self._mask, 0)
-        return np.unpackbits(self._mask[0].view(np.uint8), bitorder="little", count=self._size).view(np.bool_)
 
     def _removed_probability(self, logits: NDArray[np.float32], constraint: Constraining) -> float:
         weights = np.exp(logits.astype(np.float64) - float(logits.max()))
-        return float(weights[~self._allowed(constraint)].sum() / weights.sum())
+        constraint.fill_bitmask(self._mask, 0)
+        return float(weights[~_allowed(self._words, self._size)].sum() / weights.sum())
 
 
-def _forbid(logits: NDArray[np.float32], allowed: NDArray[np.bool_]) -> None:
-    """Minus infinity wherever not allowed, in place; a masked assignment would cost several times as much."""
-    if np.count_nonzero(allowed) * 16 < len(allowed):
-        places = np.flatnonzero(allowed)
+def _allowed(words: NDArray[np.uint32], size: int) -> NDArray[np.bool_]:
+    """A mask's row as one truth value for each token."""
+    return np.unpackbits(words.view(np.uint8), bitorder="little", count=size).view(np.bool_)
+
+
+def _forbid(logits: NDArray[np.float32], words: NDArray[np.uint32]) -> None:
+    """Minus infinity wherever a mask's row has no bit, in place; a masked assignment would cost several times as much."""
+    some = np.flatnonzero(words)
+    if len(some) * _FEW < len(words):
+        bits = np.flatnonzero(np.unpackbits(words[some].view(np.uint8), bitorder="little"))
+        places = some[bits >> 5] * 32 + (bits & 31)
         kept = logits[places]
         logits.fill(_NEVER)
         logits[places] = kept
         return
     # All ones where allowed: the logit's bits stay; all zeros elsewhere: the bits of minus infinity come in.
-    keep = -allowed.astype(np.int32)
+    keep = -_allowed(words, len(logits)).astype(np.int32)
     bits = logits.view(np.int32)
     bits &= keep
     bits |= ~keep & _NEVER_BITS
