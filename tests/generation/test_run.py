@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from scansion.generation.options import GenerationOptions
 from scansion.generation.run import Run
 from scansion.json_schema import SchemaOptions
 from scansion.json_schema.violation import SchemaSource
+from scansion.models.base import Feed
 from scansion.sampling import Sampling
 
 NAMES = (b"ana", b"bo", b"cat", b"\xc3\xa9mile", b"a banana", b"zoe \xf0\x9f\x98\x80")
@@ -50,6 +52,35 @@ def test_drafts_do_not_change_the_answer(seed: int, sampling: Sampling) -> None:
         assert drafted.stats.forwards <= plain.stats.forwards
     assert plain.content.encode() in RECORDS
     assert plain.complete and plain.finish_reason == "stop"
+
+
+class SparingModel(StandInModel):
+    """Leaves out the rows nobody reads, and counts them."""
+
+    left_out = 0
+
+    def forward(self, feeds: Sequence[Feed]) -> list[np.ndarray]:
+        self.left_out += sum(len(feed.unwanted) for feed in feeds)
+        return [np.delete(rows, list(feed.unwanted), axis=0) for feed, rows in zip(feeds, super().forward(feeds), strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_only_tokens_a_grammar_takes_need_no_logits(seed: int) -> None:
+    plain = answer(StandInModel(seed), RECORDS, draft=())
+    for draft in (("grammar",), ("grammar", "ngram")):
+        model = SparingModel(seed)
+        drafted = answer(model, RECORDS, draft=draft)
+        assert drafted.tokens == plain.tokens and drafted.stats.forced_tokens == plain.stats.forced_tokens
+        assert model.left_out > 0
+
+
+@pytest.mark.parametrize("other", [{"sampling": Sampling(temperature=1.0, seed=5)}, {"logprobs": 2}, {"friction": True}])
+def test_where_logits_are_asked_for_none_is_left_out(other: dict[str, object]) -> None:
+    model = SparingModel(3)
+    drafted = answer(model, RECORDS, **other)
+    assert model.left_out == 0 and drafted.tokens == answer(StandInModel(3), RECORDS, draft=(), **other).tokens
+    if "logprobs" in other:
+        assert [entry.token for entry in drafted.logprobs] == list(drafted.tokens)
 
 
 @pytest.mark.parametrize("seed", range(6))

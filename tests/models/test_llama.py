@@ -89,6 +89,25 @@ def test_prompts_longer_than_a_batch_are_run_in_pieces() -> None:
     sequence.close()
 
 
+def test_rows_nobody_reads_are_left_out() -> None:
+    model = embedded_model()
+    tokens = model.prompt_tokens(PROMPT)
+    sequence = model.open_sequence(tokens)
+    sequence.truncate(0)
+    (whole,) = model.forward([Feed(sequence, tokens, 4)])
+    whole = whole.copy()
+    sequence.truncate(0)
+    (some,) = model.forward([Feed(sequence, tokens, 4, (0, 2))])
+    assert some.shape == (2, 49152)
+    assert np.abs(some - whole[[1, 3]]).max() < 0.5 and (some.argmax(-1) == whole[[1, 3]].argmax(-1)).all()
+    sequence.truncate(0)
+    long = tokens * (600 // len(tokens) + 1)  # more than one pass can hold
+    (some,) = model.forward([Feed(sequence, long, 600, range(1, 599))])
+    assert some.shape == (2, 49152) and list(sequence.tokens) == long
+    sequence.truncate(0)
+    sequence.close()
+
+
 def test_several_sequences_in_one_pass_do_not_mix() -> None:
     model = embedded_model(3)
     prompts = [model.prompt_tokens(text) for text in (PROMPT, "Two and two make", "Monday, Tuesday,")]

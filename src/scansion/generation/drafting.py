@@ -48,6 +48,7 @@ class Drafting:
         prompt: Sequence[int],
         draft_model: LanguageModel | None = None,
         certain: bool = True,
+        spare: bool = False,
     ) -> None:
         """
         Args:
@@ -58,12 +59,15 @@ class Drafting:
             draft_model: a second, smaller model with the same vocabulary that drafts as well.
             certain: forced text will come, only its split into tokens is in question. Where a grammar merely assists, what it
                 forces may not come at all, which says nothing about the model.
+            spare: find out which drafts are the only tokens the grammar takes in their place: they need no logits.
 
         Raises:
             RequestError: the draft model's vocabulary is another.
             ContextError, ModelError: the draft model has no place for the prompt.
         """
         self.figures = {source: DraftFigures() for source in sources}
+        self.certain: Sequence[int] = ()
+        """Of the drafts proposed last, counted from 0, those that are the only tokens the grammar takes in their place."""
         self._costs = model.costs
         self._longest = longest
         self._spelling = Spelling.of(model) if certain else Spelling(model)
@@ -74,6 +78,7 @@ class Drafting:
         if draft_model is not None:
             self._model = ModelDrafts(draft_model, model, prompt)
             self.figures["model"] = DraftFigures()
+        self._spare = spare
         self._chances = Chances()
         self._predicted: list[Draft] = []
         self._sent = 0
@@ -99,6 +104,7 @@ class Drafting:
         if sent and sent == len(ahead.drafts) and walker is not None and nothing_follows(walker):
             sent -= 1  # the pass that verifies the token before the last one draws the last one, and no other is wanted
         self._sent = sent
+        self.certain = [index for index in ahead.certain if index < sent]
         for draft in ahead.drafts[:sent]:
             self.figures[draft.source].proposed += 1
         return [draft.token for draft in ahead.drafts[:sent]]
@@ -140,21 +146,16 @@ class Drafting:
         Returns:
             Where the grammar stands behind all that was predicted; None where that is not known.
         """
-        if self._spans is not None and span is not None:
-            for draft in self._spans.begin(span, answer, ahead.room):
-                ahead.add(draft)
         walker = None if probe is None else probe()
-        if walker is not None and not all(walker.accept(draft.token) for draft in ahead.drafts):
+        if self._spans is not None and span is not None and not self._add_span(ahead, self._spans.begin(span, answer, ahead.room), walker):
             return None
         follows: Iterator[Draft] = iter(())
         while ahead.room:
             space: FreeSpace | None = None
             if walker is not None and self._spans is not None:
                 drafts, space = self._spans.go_on(walker, ahead.before, ahead.room)
-                for draft in drafts:
-                    if not walker.accept(draft.token):
-                        return None
-                    ahead.add(draft)
+                if not self._add_span(ahead, drafts, walker):
+                    return None
                 if drafts:
                     follows = iter(())
                     continue
@@ -174,6 +175,18 @@ class Drafting:
                     self._spans.leave_open(space)
                 break
         return walker
+
+    def _add_span(self, ahead: Ahead, drafts: Sequence[Draft], walker: Probe | None) -> bool:
+        """Add what is forced and move the walker along; False where the walker does not take it."""
+        for draft in drafts:
+            if walker is not None:
+                certain = self._spare and self._spans is not None and self._spans.is_only(draft, walker)
+                if not walker.accept(draft.token):
+                    return False
+                ahead.add(draft, certain=certain)
+            else:
+                ahead.add(draft)
+        return True
 
     def _from_lookup(self, ahead: Ahead) -> Iterator[Draft]:
         """What followed the same tokens before, one token after the other: where it is followed no further, nothing is made for it."""

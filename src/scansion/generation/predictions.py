@@ -49,6 +49,7 @@ class Ahead:
         drafts: the predictions.
         tokens: theirs.
         chances: the chance of each.
+        certain: places of those that cannot but come true.
         before: the last tokens of the answer, and those predicted: what comes before the next prediction.
     """
 
@@ -63,6 +64,7 @@ class Ahead:
         self.drafts: list[Draft] = []
         self.tokens: list[int] = []
         self.chances: list[float] = []
+        self.certain: list[int] = []
         self.before: list[int] = [*answer[-_SEEN_BEFORE:]]
         self._limit = limit
         self._chance = chance
@@ -74,8 +76,10 @@ class Ahead:
         """How many more are wanted."""
         return max(0, self._limit - len(self.drafts)) if self._reach >= self._least_chance else 0
 
-    def add(self, draft: Draft) -> None:
-        chance = self._chance(draft)
+    def add(self, draft: Draft, *, certain: bool = False) -> None:
+        chance = 1.0 if certain else self._chance(draft)
+        if certain:
+            self.certain.append(len(self.drafts))
         self.drafts.append(draft)
         self.tokens.append(draft.token)
         self.before.append(draft.token)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 _FENCE = "```json\n"
+_LogprobTable = tuple[NDArray[np.float64], tuple[tuple[int, float], ...]]
 
 
 class Run:
@@ -98,6 +99,8 @@ class Run:
                 prompt=tokens,
                 draft_model=options.draft_model,
                 certain=options.mode == "constrain",
+                # Where a draw depends on nothing but the order of the logits, and nobody asks for them.
+                spare=options.sampling.is_plain_greedy and options.logprobs is None and not options.friction,
             )
         except ScansionError:
             self._sequence.close()
@@ -107,6 +110,7 @@ class Run:
         self._stats.cached_tokens = len(self._sequence.tokens)
         self._pending: list[int] = tokens[len(self._sequence.tokens) :]
         self._drafts: list[int] = []
+        self._certain: Sequence[int] = ()
         if self._thinking is not None and self._think_left <= 0:
             self._stop_thinking()
         self._notice_end()
@@ -167,18 +171,31 @@ class Run:
     def feed(self) -> Feed:
         """What the next forward pass is to run: tokens not yet in the cache, and drafts to verify."""
         self._drafts = self._propose()
-        return Feed(self._sequence, [*self._pending, *self._drafts], 1 + len(self._drafts))
+        self._certain = self._drafting.certain
+        return Feed(self._sequence, [*self._pending, *self._drafts], 1 + len(self._drafts), self._certain)
 
     def take(self, logits: NDArray[np.float32]) -> Delta:
-        """Draw from the logits of ``feed``, shape (1 + drafts, vocabulary size), as long as draws agree with drafts."""
+        """Draw from the logits of ``feed`` as long as draws agree with drafts.
+
+        Args:
+            logits: shape (1 + drafts, vocabulary size), with or without the rows that were not wanted.
+        """
         self._stats.forwards += 1
         base = len(self._sequence.tokens) - len(self._drafts)
         if self._first_token_at is None:
             self._first_token_at = perf_counter()
             self._stats.prompt_seconds = self._first_token_at - self._started
         content, reasoning, first = "", "", len(self._answer)
-        for index, row in enumerate(logits):
-            new_content, new_reasoning, token = self._draw(row)
+        certain = self._certain
+        all_rows = len(logits) > len(self._drafts)
+        row = 0
+        for index in range(len(self._drafts) + 1):
+            if index in certain:
+                new_content, new_reasoning, token = self._write_certain(self._drafts[index])
+                row += all_rows
+            else:
+                new_content, new_reasoning, token = self._draw(logits[row])
+                row += 1
             content += new_content
             reasoning += new_reasoning
             if self.finished or index >= len(self._drafts) or token != self._drafts[index]:
@@ -198,21 +215,29 @@ class Run:
 
     def _draw(self, logits: NDArray[np.float32]) -> tuple[str, str, int]:
         """One token: its text as content and as reasoning, and its id."""
-        if self.options.logprobs is not None:
-            entry = _logprob_table(logits, self.options.logprobs)
-        thinking = self._thinking
+        entry = None if self.options.logprobs is None else _logprob_table(logits, self.options.logprobs)
         forced = self._forced_before()
-        token = self._draws.draw(logits, self._matcher if thinking is None else thinking)
+        token = self._draws.draw(logits, self._matcher if self._thinking is None else self._thinking)
+        return self._write(token, forced, entry)
+
+    def _write_certain(self, token: int) -> tuple[str, str, int]:
+        """The same with the only token the grammar takes."""
+        forced = self._forced_before()
+        if self._matcher is not None:
+            self._draws.take(token, self._matcher)
+        return self._write(token, forced, None)
+
+    def _write(self, token: int, forced: int, entry: _LogprobTable | None) -> tuple[str, str, int]:
         if token in self._ends:
             self.finish_reason = "stop"
             return "", "", token
         self._answer.append(token)
         self._drafting.observe(token)
-        if self.options.logprobs is not None:
+        if entry is not None:
             self._logprobs.append(TokenLogprob(token, float(entry[0][token]), entry[1]))
         data = self._vocabulary.token_bytes(token) or b""
         self._stats.forced_tokens += self._forced_after(forced, len(data))
-        content, reasoning = (data, "") if thinking is None else self._reason(thinking, data)
+        content, reasoning = (data, "") if self._thinking is None else self._reason(self._thinking, data)
         if self._tracker is not None:
             self._tracker.feed(data)
         text = self._content_stream.feed(content) if content else ""
@@ -300,7 +325,7 @@ class Run:
         self._drafting.close()
 
 
-def _logprob_table(logits: NDArray[np.float32], count: int) -> tuple[NDArray[np.float64], tuple[tuple[int, float], ...]]:
+def _logprob_table(logits: NDArray[np.float32], count: int) -> _LogprobTable:
     """Log probabilities of all tokens, and the ``count`` likeliest."""
     values = logits.astype(np.float64)
     values -= values.max()

@@ -7,6 +7,9 @@ from collections.abc import Hashable, Sequence
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scansion.generation.chances import Chances
 from scansion.generation.draft_sources import ForcedSpans, whole_characters
 from scansion.generation.predictions import Draft, FreeSpace
@@ -31,6 +34,9 @@ _BYTES_PER_TOKEN = 16
 """How far to look ahead for forced bytes, for each token wanted."""
 _PLACE_BYTES = 4
 """A habit is as reliable as it was after the same token with the same bytes to come."""
+_LOOKED_AT = 8
+"""Bytes of forced text in which tokens are looked for."""
+_MAX_ALONE = 4096
 _SPACE = b" \t\r\n"
 _PUNCTUATION = frozenset(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _PUNCTUATION_BYTES = frozenset(bytes([byte]) for byte in _PUNCTUATION)
@@ -51,6 +57,12 @@ class Place(SpanSource, Protocol):
     def is_complete(self) -> bool: ...
 
     def next_bytes(self) -> bytes: ...
+
+
+class Masking(Protocol):
+    """What can say which tokens may come."""
+
+    def fill_bitmask(self, mask: NDArray[np.int32], row: int = 0) -> None: ...
 
 
 class Spelling:
@@ -76,7 +88,10 @@ class SpanDrafts:
 
     def __init__(self, model: LanguageModel, spelling: Spelling) -> None:
         self._spans = ForcedSpans(model)
+        self._vocabulary = model.vocabulary
         self._token_bytes = model.vocabulary.token_bytes
+        self._mask = np.zeros((1, (model.vocabulary.size + 31) // 32), np.int32)
+        self._alone: dict[bytes, bool] = {}
         self._habits = spelling.habits
         self._forced_left = b""
         self._open: FreeSpace | None = None
@@ -113,6 +128,25 @@ class SpanDrafts:
         space = FreeSpace(before[-1] if before else self._last, following, line)
         token = self._habits.space(space)
         return [] if token is None else [_in_span(token, "space", item=("space", space), space=space)], space
+
+    def is_only(self, draft: Draft, place: Masking) -> bool:
+        """Whether the grammar takes no other token in the place of a draft."""
+        if draft.kind != "token" and not self._may_be_alone(draft.rest[:_LOOKED_AT]):
+            return False
+        place.fill_bitmask(self._mask, 0)
+        words = np.flatnonzero(self._mask[0])
+        return len(words) == 1 and int(self._mask[0, words[0]]) & 0xFFFFFFFF == 1 << draft.token % 32 and int(words[0]) == draft.token // 32
+
+    def _may_be_alone(self, start: bytes) -> bool:
+        """Whether no more than one token writes a beginning of forced text: most often one writes its first byte, and another more."""
+        if start not in self._alone:
+            tokens = self._vocabulary.tokenize_greedy(start) or [] if start else []
+            longest = len(self._token_bytes(tokens[0]) or b"") if tokens else 0
+            shorter = any(len(self._vocabulary.tokenize_greedy(start[:end]) or ()) == 1 for end in range(1, longest))
+            if len(self._alone) >= _MAX_ALONE:
+                self._alone.clear()
+            self._alone[start] = longest > 0 and not shorter
+        return self._alone[start]
 
     def learn(self, token: int, draft: Draft | None) -> None:
         """The answer goes on with ``token``; ``draft`` is what was predicted in its place, if all before it came true."""

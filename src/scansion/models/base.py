@@ -41,6 +41,8 @@ class Feed(NamedTuple):
     """Appended to the sequence; at least one."""
     rows: int
     """Logits are wanted after each of the last ``rows`` tokens; at least 1."""
+    unwanted: Sequence[int] = ()
+    """Of those, counted from 0, the ones nobody is going to read; never the last."""
 
 
 @runtime_checkable
@@ -82,6 +84,7 @@ class LanguageModel(Protocol):
         cached, always shorter than ``prompt``; the caller feeds the rest."""
 
     def forward(self, feeds: Sequence[Feed]) -> list[NDArray[np.float32]]:
-        """Run one pass over all feeds together. Returns logits of shape ``(rows, vocabulary.size)`` for each feed, in order.
+        """Run one pass over all feeds together. Returns logits of shape ``(rows, vocabulary.size)`` for each feed, in order; a model that
+        saves work by it leaves the ``unwanted`` rows out, all of them.
 
         The arrays may be views that the next call overwrites, and the caller may change them."""

@@ -233,7 +233,7 @@ class LlamaModel:
             return slot
 
     def forward(self, feeds: Sequence[Feed]) -> list[NDArray[np.float32]]:
-        """One pass over all feeds. See ``LanguageModel.forward``; the arrays hold until the next call.
+        """One pass over all feeds. See ``LanguageModel.forward``; unwanted rows are left out, and the arrays hold until the next call.
 
         Raises:
             ContextError: a sequence would outgrow the context. Nothing was run.
@@ -243,13 +243,16 @@ class LlamaModel:
             self._check_open()
             pieces: list[Piece] = []
             total, all_wanted = 0, True
-            for slot, tokens, rows in feeds:
+            for slot, tokens, rows, unwanted in feeds:
                 if not isinstance(slot, LlamaSequence) or slot.model is not self:
                     raise ModelError("a sequence belongs to the model that opened it")
                 start, count = len(slot._tokens), len(tokens)
                 if start + count > self.context_size:
                     raise ContextError(f"the text grew past the {self.context_size:,} tokens {self.name} holds: ask for fewer tokens")
-                pieces.append(Piece(tokens, start, slot.number, rows))
+                wanted = bytes(count - rows) + b"\x01" * rows
+                if unwanted:
+                    wanted = bytes(flag and place not in unwanted for place, flag in enumerate(wanted, start=rows - count))
+                pieces.append(Piece(tokens, start, slot.number, wanted))
                 total += count
                 all_wanted = all_wanted and rows == count
             started = perf_counter()

@@ -27,8 +27,8 @@ class Piece(NamedTuple):
     start: int
     """Position of the first token in its sequence."""
     sequence: int
-    rows: int
-    """Logits are wanted after each of the last ``rows`` tokens; at least 1."""
+    wanted: bytes
+    """For each token 1 where logits are wanted after it, else 0."""
 
 
 class Batch:
@@ -62,7 +62,7 @@ class Batch:
         """Decode all pieces in order, in as many passes as the capacity asks for.
 
         Returns:
-            For each piece its wanted logits, shape (rows, width): views into llama.cpp's buffer where one
+            For each piece its wanted logits, shape (those wanted, width): views into llama.cpp's buffer where one
             pass was enough for all of them, copies otherwise.
 
         Raises:
@@ -73,18 +73,18 @@ class Batch:
             return self._run_in_parts(context, pieces, width)
         end = 0
         for piece in pieces:
-            end = self._put(end, piece.tokens, piece.start, piece.sequence, piece.rows)
-        rows = [piece.rows for piece in pieces]
+            end = self._put(end, *piece)
+        rows = [piece.wanted.count(1) for piece in pieces]
         return self._split(self._decode(context, end, sum(rows), width), rows)
 
-    def _put(self, place: int, tokens: Sequence[int], start: int, sequence: int, rows: int) -> int:
+    def _put(self, place: int, tokens: Sequence[int], start: int, sequence: int, wanted: bytes) -> int:
         """Write tokens into the batch from ``place`` on; returns where they end."""
         count = len(tokens)
         end = place + count
         self._token[place:end] = [*tokens]
         self._position[place:end] = [*range(start, start + count)]
         self._sequence[place:end] = [*repeat(sequence, count)]
-        self._wanted[place:end] = bytes(count - rows) + b"\x01" * rows
+        self._wanted[place:end] = wanted
         return end
 
     def _run_in_parts(self, context: Any, pieces: Sequence[Piece], width: int) -> list[NDArray[np.float32]]:
@@ -99,18 +99,18 @@ class Batch:
             for (index, _), part in zip(waiting, logits, strict=True):
                 parts[index].append(part.copy())
 
-        for index, (tokens, start, sequence, rows) in enumerate(pieces):
+        for index, (tokens, start, sequence, wanted) in enumerate(pieces):
             done = 0
             while done < len(tokens):
                 if end == self._capacity:
                     run()
                     waiting, end = [], 0
                 part = tokens[done : done + self._capacity - end]
-                wanted = max(0, min(len(part), done + len(part) - (len(tokens) - rows)))
-                end = self._put(end, part, start + done, sequence, wanted)
+                flags = wanted[done : done + len(part)]
+                end = self._put(end, part, start + done, sequence, flags)
                 done += len(part)
-                if wanted:
-                    waiting.append((index, wanted))
+                if 1 in flags:
+                    waiting.append((index, flags.count(1)))
         run()
         return [part[0] if len(part) == 1 else np.concatenate(part) for part in parts]
 

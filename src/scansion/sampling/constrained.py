@@ -87,6 +87,19 @@ class ConstrainedDraws:
         drawer.accept(token)
         return token
 
+    def take(self, token: int, constraint: Constraining) -> None:
+        """Go on with the only token the constraint allows, without a draw.
+
+        Raises:
+            DeadEndError: it is refused.
+        """
+        self.draws += 1
+        started = perf_counter()
+        if not constraint.accept(token):
+            raise DeadEndError(f"the constraint takes none but token {token} here, and not that one either: please report the grammar")
+        self.seconds.append(perf_counter() - started)
+        self.drawer.accept(token)
+
     def _redraw(self, logits: NDArray[np.float32], constraint: Constraining, refused: int) -> tuple[int, float]:
         started = perf_counter()
         constraint.fill_bitmask(self._mask, 0)
