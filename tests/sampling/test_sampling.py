@@ -142,6 +142,22 @@ def test_a_legal_draw_pays_for_no_mask() -> None:
     assert constraint.masks == 0 and draws.redraws == 0 and draws.draws == 1 and len(draws.seconds) == 1
 
 
+@pytest.mark.parametrize("words", [1, 20, 200, 1500])
+def test_few_and_many_allowed_tokens_are_drawn_alike(words: int) -> None:
+    rng = np.random.default_rng(words)
+    size = 50_000
+    for _ in range(5):
+        allowed = {int(word) * 32 + int(rng.integers(32)) for word in rng.choice(size // 32, words, replace=False)} | {size - 1}
+        row = rng.integers(-50, 50, size).astype(np.float32) / 10  # with many equals
+        refused = int(row.argmax())
+        allowed.discard(refused)
+        best = max(sorted(allowed), key=lambda token: row[token])
+        fits = allowed - {best}
+        second = max(sorted(fits), key=lambda token: row[token])
+        for taken, expected in ((allowed, best), (fits, second)):  # the second time the mask promises too much
+            assert ConstrainedDraws(GreedyDrawer(), size).draw(row.copy(), Allowing(allowed, taken)) == expected
+
+
 @pytest.mark.parametrize("others", [0, 60])
 def test_a_refused_draw_is_drawn_again_under_the_mask(others: int) -> None:
     draws = ConstrainedDraws(drawer(Sampling()), SIZE)
