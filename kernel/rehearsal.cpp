@@ -57,13 +57,11 @@ StateId Rehearsal::value(StateId at) {
 }
 
 void Rehearsal::array(StateId open) {
-    see(open);
     const StateId next = value(open);
     if (next != dead_state) see(engine_.step(next, ','));
 }
 
 void Rehearsal::object(StateId open) {
-    see(open);
     for (StateId at = open; at != dead_state && !done();) {
         std::string_view key = next_key(at);
         if (key.size() < 2 && at != open) return;
