@@ -188,6 +188,18 @@ def test_costs_choose_the_length() -> None:
     assert dear.best_length([1.0, 1.0]) == 1  # two tokens for 1.9, against three for 2.9
 
 
+def test_a_doubtful_token_before_many_sure_ones_is_settled_first() -> None:
+    costs = measured({1: 9.0, 2: 15.0, 4: 23.0, 8: 37.0, 16: 68.0})
+    doubtful = [0.8, *[1.0] * 14]
+    known = [True] * 15
+    assert costs.best_length(doubtful) == 15  # the most expected tokens for the time of this pass
+    assert costs.best_length(doubtful, stays=known) == 0  # but all of them come sooner in the next
+    assert costs.best_length([1.0, 1.0, *doubtful], stays=[True] * 17) == 2
+    assert costs.best_length([0.96, *[1.0] * 14], stays=known) == 15
+    assert costs.best_length([0.8, 1.0, 1.0], stays=[True] * 3) == 3  # less is at stake
+    assert costs.best_length([0.9, 0.9], stays=[False] * 2) == 2  # what follows a wrong one is lost either way
+
+
 def test_sizes_never_run_are_guessed_then_interpolated() -> None:
     assert ForwardCosts().best_length([0.9] * 4) == 4
     assert ForwardCosts().best_length([0.9, 0.9, 0.4]) == 2

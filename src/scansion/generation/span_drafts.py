@@ -18,13 +18,26 @@ from scansion.models.base import LanguageModel
 
 __all__ = ["SpanDrafts", "SpanSource", "Spelling"]
 
-_FIRST_GUESSES = {"word": 0.95, "joined": 0.5, "habit": 0.95, "marks": 0.8, "instead": 0.8, "end": 0.4, "token": 0.4, "space": 0.8}
+_FIRST_GUESSES = {
+    "word": 0.95,
+    "joined": 0.5,
+    "habit": 0.95,
+    "parted": 0.8,
+    "mark": 0.9,
+    "marks": 0.7,
+    "instead": 0.8,
+    "end": 0.4,
+    "token": 0.4,
+    "space": 0.8,
+}
 """Chances of the kinds of predictions, before anything is known:
 
 ``word``    the tokenizer's token, a word or a single character
 ``joined``  the tokenizer's token where punctuation marks stand together (``","``), which models join and part in their own way
 ``habit``   written this way by the model itself in the same place
-``marks``   written this way by the model itself in a place with the same punctuation marks
+``parted``  the same where punctuation marks stand together
+``mark``    written this way by the model itself after something alike where the same punctuation mark was to come
+``marks``   the same where several stand together
 ``instead`` written this way by the model itself elsewhere, in place of the tokenizer's token
 ``end``     the tokenizer's token at the end of a span, where the model may write more into the same token
 ``token``   named by the grammar itself
@@ -39,7 +52,6 @@ _LOOKED_AT = 8
 _MAX_ALONE = 4096
 _SPACE = b" \t\r\n"
 _PUNCTUATION = frozenset(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_PUNCTUATION_BYTES = frozenset(bytes([byte]) for byte in _PUNCTUATION)
 
 
 class SpanSource(Protocol):
@@ -187,7 +199,8 @@ class SpanDrafts:
                 grid = self._grid(forced, place, [*before, *(draft.token for draft in drafts)], limit + 1)
                 expected = grid.get(place)
             if habit is not None:
-                draft = _in_span(habit, "habit", item=("habit", last, rest[:_PLACE_BYTES]), expected=expected, rest=rest)
+                kind = "parted" if _marks_meet(rest) else "habit"
+                draft = _in_span(habit, kind, item=("habit", last, rest[:_PLACE_BYTES]), expected=expected, rest=rest)
             elif expected is not None:
                 draft = self._in_new_place(last, expected, rest)
             else:
@@ -201,7 +214,7 @@ class SpanDrafts:
         """Where the tokenizer has ``expected`` and nothing was written in this place before."""
         like = self._habits.written_like(last, rest)
         if like is not None:
-            return _in_span(like[0], "marks", item=("marks", *like), expected=expected, rest=rest)
+            return _in_span(like[0], "marks" if _marks_meet(rest) else "mark", item=("marks", *like), expected=expected, rest=rest)
         token = self._habits.in_place_of(expected, rest)
         if token is not None and token != expected:
             return _in_span(token, "instead", item=("instead", expected, token), expected=expected, rest=rest)
@@ -209,7 +222,7 @@ class SpanDrafts:
         if len(data) == len(rest) and token is None:
             return _in_span(expected, "end", item=("end", expected), expected=expected, rest=rest)
         # One mark before another may be joined with it, as several in one token may be parted.
-        if all(byte in _PUNCTUATION for byte in data) and (len(data) > 1 or rest[1:2] in _PUNCTUATION_BYTES):
+        if _marks_meet(rest) and all(byte in _PUNCTUATION for byte in data):
             return _in_span(expected, "joined", item=("joined", expected), expected=expected, rest=rest)
         return _in_span(expected, "word", expected=expected, rest=rest)
 
@@ -220,6 +233,11 @@ class SpanDrafts:
             grid[start] = token
             start += len(self._token_bytes(token) or b"")
         return grid
+
+
+def _marks_meet(text: bytes) -> bool:
+    """Whether two punctuation marks come first: how they are joined or parted changes more often than anything else."""
+    return len(text) > 1 and text[0] in _PUNCTUATION and text[1] in _PUNCTUATION
 
 
 def _in_span(

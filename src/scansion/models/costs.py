@@ -22,6 +22,9 @@ _OUTLIER = 1.5
 _BELIEVED = 2
 """Passes of a size before it may say that it costs more than its neighbours let expect; the faster of them counts."""
 _SURE = 0.8
+_DOUBTFUL = 0.97
+_PACE_AFTER_MISS = 0.65
+"""What a token costs where nothing is known of the text any more, in passes over one token."""
 _TRY_AGAIN = 64
 """After so many times that drafts as sure as this did not seem to pay, a few are sent to see whether that is still so."""
 _TRIAL = 3
@@ -109,12 +112,14 @@ class ForwardCosts:
                 line[size - 1] = min(line[size - 1], cost * self._pace)
         return line
 
-    def best_length(self, chances: Sequence[float], *, each: float = 0.0) -> int:
+    def best_length(self, chances: Sequence[float], *, each: float = 0.0, stays: Sequence[bool] = ()) -> int:
         """How many of the drafted tokens to send, for the most expected tokens per second.
 
         Args:
             chances: for each drafted token in order, the chance that it is accepted if all before it were.
             each: seconds it takes to make one of them, where they are not made yet.
+            stays: for each drafted token whether those behind it can be drafted again where it proves wrong: the text is known, only
+                how it is cut into tokens is not.
 
         Returns:
             0 to ``len(chances)``. While nothing is known of costs, all up to the first that is more likely wrong than right.
@@ -132,11 +137,44 @@ class ForwardCosts:
             rate = expected / (line[length] + each * length)
             if rate > best_rate:
                 best, best_rate = length, rate
+        if best and stays and min(chances[:best]) < _DOUBTFUL:
+            best = self._without_gambling(chances[:best], stays, line)
         if best:
             self._declined = 0
         elif not each and chances[0] >= _SURE:
             best = self._another_trial(len(chances))
         return best
+
+    def _without_gambling(self, chances: Sequence[float], stays: Sequence[bool], line: Sequence[float]) -> int:
+        """How many of the drafted tokens to send to have all of them written soonest.
+
+        Tokens behind a doubtful one may be sent for nothing, while a pass that ends before it settles it, and they follow in the next
+        one. Worked out from the last token back: what is left to do after j tokens takes ``ahead[j]`` seconds at best."""
+        last = len(chances)
+        ahead = [0.0] * (last + 2)
+        ahead[last] = line[0]
+        first = 0
+
+        def after_miss(place: int) -> float:
+            return ahead[place] if stays[place - 1] else (last + 1 - place) * _PACE_AFTER_MISS * line[0]
+
+        for done in range(last - 1, -1, -1):
+            missed, reach = 0.0, 1.0
+            soonest, first = float("inf"), 0
+            for sent in range(last - done + 1):
+                if sent:
+                    chance = chances[done + sent - 1]
+                    missed += reach * (1 - chance) * after_miss(done + sent)
+                    reach *= chance
+                drawn = done + sent + 1
+                rest = 0.0
+                if drawn <= last:
+                    rest = chances[drawn - 1] * ahead[drawn] + (1 - chances[drawn - 1]) * after_miss(drawn)
+                takes = line[sent] + missed + reach * rest
+                if takes < soonest:
+                    soonest, first = takes, sent
+            ahead[done] = soonest
+        return first
 
     def _another_trial(self, most: int) -> int:
         """Sure drafts do not seem to pay. Now and then some are sent all the same: the machine may have been busy when they last were."""
