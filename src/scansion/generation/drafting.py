@@ -100,7 +100,7 @@ class Drafting:
         ahead = Ahead(min(self._longest, room), answer, self._chance, self._costs.least_chance())
         walker = self._predict(ahead, span, answer, probe) if self.figures and ahead.room else None
         self._predicted = ahead.drafts
-        sent = self._costs.best_length(ahead.chances, stays=[bool(draft.rest) for draft in ahead.drafts])
+        sent = self._costs.best_length(ahead.chances, stays=[draft.source == "grammar" for draft in ahead.drafts])
         if sent and sent == len(ahead.drafts) and walker is not None and nothing_follows(walker):
             sent -= 1  # the pass that verifies the token before the last one draws the last one, and no other is wanted
         self._sent = sent
