@@ -49,7 +49,7 @@ void Matcher::fill_all(const std::vector<Matcher*>& matchers, const std::functio
     for (std::size_t i = 0; i < matchers.size(); ++i)
         if (const Matcher* m = matchers[i]) {
             rows.push_back(i);
-            fresh += !m->ended() && !m->tables_->masks.known(m->states_.back());
+            fresh += !m->ended() && !m->tables_->masks.known(m->now());
         }
     if (fresh <= Batch::few || batch.tables.size() < 2) {
         std::for_each(rows.begin(), rows.end(), fill);

@@ -198,8 +198,8 @@ void fill_many(nb::sequence matchers, nb::handle mask) {
 void bind_matching(nb::module_& m) {
     m.attr("TEXT") = static_cast<int>(Encoding::text);
     m.attr("JSON_STRING") = static_cast<int>(Encoding::json_string);
-    const char* names[] = {"RET", "LEX", "CALL", "ALT", "TOKEN", "OBJECT", "ARRAY", "REPEAT", "FAIL"};
-    for (int i = 0; i < 9; ++i) m.attr(names[i]) = i;
+    const char* names[] = {"RET", "LEX", "CALL", "ALT", "TOKEN", "OBJECT", "ARRAY", "REPEAT", "FAIL", "BUDGET"};
+    for (int i = 0; i < 10; ++i) m.attr(names[i]) = i;
 
     nb::class_<Program>(m, "Program")
         .def("__init__", [](Program* self, nb::sequence nodes, nb::sequence targets, nb::sequence rules, nb::sequence lexemes, nb::sequence objects,
@@ -271,6 +271,7 @@ void bind_matching(nb::module_& m) {
         .def_prop_ro("is_complete", &Matcher::complete)
         .def_prop_ro("is_finished", &Matcher::finished)
         .def_prop_ro("token_count", &Matcher::token_count)
+        .def_prop_ro("counts_tokens", &Matcher::counts_tokens)
         .def_prop_ro("state_id", &Matcher::state)
         .def("rollback", [](Matcher& self, long long n) {
                 if (n < 0 || !self.rollback(static_cast<std::size_t>(n)))

@@ -135,6 +135,17 @@ void Engine::run(Closure& c, std::uint32_t start, StackId parent, bool fresh) {
                 if (r.high > 0) add_caller(c, r.rule, {point_of(Resume::repeat, at), 1, parent});
                 break;
             }
+            case Op::budget: {
+                const Budget budget = program_->budget_at(at);
+                if (program_->nullable[budget.rule]) stack.push_back(n.b);
+                if (stacks_[parent].allowance > budget.tokens)
+                    add_caller(c, budget.rule, {point_of(Resume::budget, at), 0, parent});
+                else if (nodes[n.b].op == Op::ret)  // what is around it is over before this could be
+                    add_callers_of(c, budget.rule, parent);
+                else
+                    add_caller(c, budget.rule, {point_of(Resume::node, n.b), 0, parent});
+                break;
+            }
         }
     }
 }
@@ -143,6 +154,9 @@ void Engine::resume(Closure& c, const Item& item) {
     switch (item.kind()) {
         case Resume::accept: c.accepting = true; break;
         case Resume::node: run(c, item.low(), item.parent, false); break;
+        case Resume::budget:
+        case Resume::budget_begun:
+        case Resume::budget_until: run(c, program_->nodes[item.low()].b, item.parent, false); break;
         case Resume::repeat: {
             Repeat r = program_->repeat_at(item.low());
             std::uint32_t done = item.data;

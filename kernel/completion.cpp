@@ -47,6 +47,7 @@ void Completion::prepare() {
                 case Op::fail: break;
                 case Op::lex: cost = add(lex(p.lexemes[n.a]), node_cost_[n.b]); break;
                 case Op::call: cost = add(rule_cost_[n.a], node_cost_[n.b]); break;
+                case Op::budget: cost = add(rule_cost_[p.budget_at(static_cast<std::uint32_t>(i)).rule], node_cost_[n.b]); break;
                 case Op::alt:
                     for (std::uint32_t k = 0; k < n.b; ++k) cost = std::min(cost, node_cost_[p.targets[n.a + k]]);
                     break;
@@ -197,6 +198,9 @@ std::uint64_t Completion::item_cost(const Item& item) {
     switch (item.kind()) {
         case Resume::accept: return 0;
         case Resume::node: return add(node_cost_[item.low()], parent);
+        case Resume::budget:
+        case Resume::budget_begun:
+        case Resume::budget_until: return add(node_cost_[p.nodes[item.low()].b], parent);
         case Resume::repeat: {
             Repeat r = p.repeat_at(item.low());
             std::uint64_t left = r.low > item.data ? r.low - item.data : 0, body = rule_cost_[r.rule];

@@ -28,7 +28,8 @@ Engine::Engine(std::shared_ptr<const Program> program)
 std::size_t Engine::bytes() const {
     return states_.size() * sizeof(State) + threads_.capacity() * sizeof(Thread) + targets_.capacity() * 4 + stacks_.size() * sizeof(Stack) + stack_bytes_ +
            state_table_.bytes() + stack_table_.bytes() + tracked_steps_.bytes() + after_keys_.bytes() + after_texts_.bytes() + texts_.bytes() +
-           conditions_.bytes() + objects_.bytes() + arrays_.bytes() + values_.bytes();
+           conditions_.bytes() + objects_.bytes() + arrays_.bytes() + values_.bytes() + begun_.bytes() +
+           token_ends_.bytes();
 }
 
 // ---- interning -------------------------------------------------------------------------------------------------
@@ -60,6 +61,7 @@ StackId Engine::intern_stack(std::vector<Item> items) {
         s.uses_values |= parent.uses_values || (array && arrays_[i.data].seen != 0);
         s.records |= parent.records || (i.kind() == Resume::array_after && arrays_.spec(i.data).unique);
     }
+    if (program_->has_budgets) note_budgets(s, items);
     s.items = std::move(items);
     s.depth = depth;
     stack_table_.insert(h, id);
@@ -202,6 +204,7 @@ StateId Engine::step_run(StateId s, std::string_view run) {
     std::vector<Thread> threads;
     for (std::uint32_t i = 0; i < states_[s].count; ++i) {
         Thread t = threads_[states_[s].first + i];
+        t.stack = begin_budgets(t.stack);
         if (t.text)
             for (char c : run) t.text = texts_.insert(t.text - 1, static_cast<std::uint8_t>(c)) + 1;
         else if ((t.lex = lexemes_.inside_key(t.lex, run)) == dead_lex)
@@ -216,10 +219,11 @@ StateId Engine::compute_step(StateId id, std::uint8_t byte) {
     bool accepting = false;
     const std::uint32_t first = states_[id].first, count = states_[id].count;
     for (std::uint32_t i = 0; i < count; ++i) {
-        const Thread t = threads_[first + i];
+        Thread t = threads_[first + i];
         if (t.is_token()) continue;
         LexId lex = lexemes_.step(t.lex, byte);
         if (lex == dead_lex) continue;
+        t.stack = begin_budgets(t.stack);
         std::uint32_t text = t.text;
         if (text) {
             std::uint8_t decoded[4];
@@ -256,7 +260,7 @@ StateId Engine::step_token(StateId id, std::uint32_t token) {
         if (!t.is_token()) continue;
         for (auto [low, high] : program_->token_sets[t.token_set()])
             if (token >= low && token <= high) {
-                add_state(out, accepting, after(t.stack, t.item));
+                add_state(out, accepting, after(begin_budgets(t.stack), t.item));
                 break;
             }
     }

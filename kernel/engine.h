@@ -29,6 +29,13 @@ using StackId = std::uint32_t;
 constexpr StateId dead_state = 0;
 constexpr StateId unknown_state = 0xffffffffu;
 
+// A state, and how many tokens have ended since the first budget that is still open there began. Steps do not depend on time.
+struct Moment {
+    StateId state = dead_state;
+    std::uint32_t time = 0;
+    bool ended = false;  // a budget was over, or would have been but for an open character
+};
+
 // What an item resumes: the top four bits of its program point.
 enum class Resume : std::uint32_t {
     node = 0,       // low bits: node index
@@ -42,6 +49,9 @@ enum class Resume : std::uint32_t {
     array_open,
     array_after,    // low bits: which alternative the item matched
     array_next,
+    budget,         // low bits: BUDGET node, as of the next two; no byte of its rule was read
+    budget_begun,   // one was read in this token
+    budget_until,   // data: the time of its end
     accept = 15,
 };
 
@@ -97,6 +107,8 @@ class Engine {
     StateId step(StateId state, std::string_view bytes);
     // The state after token `id` taken as a token terminal, or dead.
     StateId step_token(StateId state, std::uint32_t id);
+    // A token has ended: time goes on, budgets that began in it get the time of their end, and those whose time it is are over.
+    Moment end_token(Moment moment);
     bool accepting(StateId s) const { return states_[s].accepting; }
     bool has_token_edges(StateId s) const { return states_[s].token_edges; }
     std::size_t thread_count(StateId s) const { return states_[s].count; }
@@ -206,6 +218,10 @@ class Engine {
         bool uses_keys = false;    // some object on it has used additional keys
         bool uses_values = false;  // some unique array on it has read items
         bool records = false;      // it is inside an item of a unique array
+        bool waits = false;        // some budget on it has not begun
+        std::uint32_t starts = no_limit;     // the fewest tokens of a budget on it that has begun in this token
+        std::uint32_t soonest = no_limit;    // the first time at which a budget on it is over
+        std::uint32_t allowance = no_limit;  // tokens after which all of it is over, once it has begun
         StateId after = unknown_state;
         StateId after_unknown_key = unknown_state;
         StackId folded = unknown_state;
@@ -280,6 +296,14 @@ class Engine {
     StackId fold_stack(StackId stack, const TokenView& tokens);
     void fold_keys(std::vector<Thread>& threads, const TokenView& tokens);
     StackId fold_top(StackId stack, LexId lex, const TokenView& tokens);
+    void note_budgets(Stack& stack, const std::vector<Item>& items) const;
+    StackId begin_budgets(StackId stack);
+    struct Ending;
+    StackId at_end(Ending& ending, StackId stack);
+    StateId after_budgets(Ending& ending, StackId stack);
+    bool inside_character(LexId lex) const;
+    template <class Concerned, class Change>
+    StackId rewrite_stack(StackId stack, FlatMap& known, Concerned concerned, Change change);
     std::size_t plain_run(StateId state, std::string_view bytes) const;
     StateId step_run(StateId state, std::string_view run);
 
@@ -350,6 +374,8 @@ class Engine {
     FlatMap first_of_;                                          // kind << 32 | description: an item of the list, a lexeme state, a text
     FlatMap after_values_;                                      // frame << 32 | alternative: a description
     FlatMap values_from_;                                       // by stack: a description
+    FlatMap begun_;       // stack -> stack: its budgets have begun
+    FlatMap token_ends_;  // time << 32 | state -> state, where something begins or ends
     StateId start_ = dead_state;
     std::size_t stack_bytes_ = 0, stack_bytes_checked_ = 0;
 };

@@ -216,6 +216,9 @@ Item Engine::fold_item(Item item, LexId lex, const TokenView& tokens) {
     switch (item.kind()) {
         case Resume::accept:
         case Resume::node: return item;
+        case Resume::budget:
+        case Resume::budget_begun:
+        case Resume::budget_until: return {point_of(Resume::budget, item.low()), 0, item.parent};  // nothing ends within a token
         case Resume::repeat: {
             const Repeat r = program_->repeat_at(item.low());
             item.data = fold_count(item.data, 1, r.low, r.high, tokens.longest);

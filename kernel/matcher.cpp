@@ -11,13 +11,13 @@ Matcher::Use::Use(Matcher& m) : matcher_(m) {
 Matcher::Use::~Use() { matcher_.in_use_.store(false); }
 
 Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move(constraint)), tables_(constraint_->tables()) {
-    states_.push_back(tables_->engine.start());
+    places_.push_back({tables_->engine.start(), 0});
 }
 
 void Matcher::reset() {
     if (in_use_.exchange(true)) throw std::logic_error("a matcher is used by two threads at once: fork() one for each");
     tables_ = constraint_->tables();
-    states_.assign(1, tables_->engine.start());
+    places_.assign(1, {tables_->engine.start(), 0});
     in_use_.store(false);
 }
 
@@ -30,14 +30,14 @@ void Matcher::write_mask(std::uint32_t* out) const {
     if (ended())
         tables_->masks.fill_finished(out);
     else
-        tables_->masks.fill(states_.back(), out);
+        tables_->masks.fill(now(), out);
 }
 
 // The state after `token`, finished_state, or dead_state where it is not allowed.
 StateId Matcher::next_state(std::uint32_t token) {
     const Vocabulary& v = *constraint_->vocabulary();
     if (token >= v.size()) return dead_state;
-    StateId s = states_.back();
+    StateId s = now();
     if (s == finished_state) return v.is_eos(token) ? finished_state : dead_state;
     Engine& engine = tables_->engine;
     if (v.is_eos(token) && engine.accepting(s)) return finished_state;
@@ -56,23 +56,25 @@ bool Matcher::accept(std::uint32_t token) {
     Use use(*this);
     StateId s = next_state(token);
     if (s == dead_state) return false;
-    states_.push_back(s);
+    const std::uint32_t time = places_.back().time;
+    const Moment after = s == finished_state ? Moment{s, time} : tables_->engine.end_token({s, time});
+    places_.push_back({after.state, after.time});
     return true;
 }
 
 bool Matcher::accept_bytes(std::string_view bytes) {
     Use use(*this);
     if (ended()) return false;
-    StateId s = tables_->engine.step(states_.back(), bytes);
+    StateId s = tables_->engine.step(now(), bytes);
     if (s == dead_state) return false;
-    states_.push_back(s);
+    places_.push_back({s, places_.back().time});
     return true;
 }
 
 std::size_t Matcher::viable_prefix(std::string_view bytes) {
     Use use(*this);
     if (ended()) return 0;
-    StateId s = states_.back();
+    StateId s = now();
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         s = tables_->engine.step(s, static_cast<std::uint8_t>(bytes[i]));
         if (s == dead_state) return i;
@@ -82,13 +84,13 @@ std::size_t Matcher::viable_prefix(std::string_view bytes) {
 
 bool Matcher::complete() {
     Use use(*this);
-    return ended() || tables_->engine.accepting(states_.back());
+    return ended() || tables_->engine.accepting(now());
 }
 
 bool Matcher::rollback(std::size_t tokens) {
     Use use(*this);
-    if (tokens > states_.size() - 1) return false;
-    states_.resize(states_.size() - tokens);
+    if (tokens > places_.size() - 1) return false;
+    places_.erase(places_.end() - static_cast<std::ptrdiff_t>(tokens), places_.end());
     return true;
 }
 
@@ -99,12 +101,12 @@ bool Matcher::finished() {
 
 std::size_t Matcher::token_count() {
     Use use(*this);
-    return states_.size() - 1;
+    return places_.size() - 1;
 }
 
-std::uint32_t Matcher::state() {
+std::uint64_t Matcher::state() {
     Use use(*this);
-    return states_.back();
+    return std::uint64_t{places_.back().time} << 32 | now();
 }
 
 Matcher Matcher::fork() {
@@ -117,7 +119,8 @@ std::string Matcher::forced_bytes(std::size_t limit) {
     std::string out;
     if (ended()) return out;
     Engine& engine = tables_->engine;
-    StateId s = states_.back();
+    StateId s = now();
+    Moment moment{s, places_.back().time};
     while (out.size() < limit && !engine.accepting(s) && !engine.has_token_edges(s)) {
         std::uint64_t live[4];
         engine.live_bytes(s, live);
@@ -129,6 +132,9 @@ std::string Matcher::forced_bytes(std::size_t limit) {
                 s = engine.step(s, b);
                 break;
             }
+        moment = engine.end_token({s, moment.time});
+        if (moment.ended) break;  // however the bytes are cut into tokens, no budget is over before as many of them
+        s = moment.state;
     }
     return out;
 }
@@ -137,7 +143,7 @@ std::int64_t Matcher::forced_token() {
     Use use(*this);
     if (ended()) return -1;
     Engine& engine = tables_->engine;
-    StateId s = states_.back();
+    StateId s = now();
     if (!engine.has_token_edges(s) || engine.accepting(s)) return -1;
     std::uint64_t live[4];
     engine.live_bytes(s, live);
@@ -156,7 +162,7 @@ std::string Matcher::next_bytes() {
     std::string out;
     if (ended()) return out;
     std::uint64_t live[4];
-    tables_->engine.live_bytes(states_.back(), live);
+    tables_->engine.live_bytes(now(), live);
     for (std::uint32_t b = 0; b < 256; ++b)
         if (live[b / 64] >> (b % 64) & 1) out.push_back(static_cast<char>(b));
     return out;
@@ -165,14 +171,14 @@ std::string Matcher::next_bytes() {
 std::int64_t Matcher::shortest_cost() {
     Use use(*this);
     if (ended()) return 0;
-    std::uint64_t cost = tables_->completion.estimate(states_.back());
+    std::uint64_t cost = tables_->completion.estimate(now());
     return cost == Completion::impossible ? -1 : static_cast<std::int64_t>(cost);
 }
 
 bool Matcher::shortest_completion(std::string& out, std::size_t limit) {
     Use use(*this);
     if (ended()) return true;
-    return tables_->completion.shortest(states_.back(), out, limit);
+    return tables_->completion.shortest(now(), out, limit);
 }
 
 std::vector<Expectation> Matcher::expected() {
@@ -180,13 +186,14 @@ std::vector<Expectation> Matcher::expected() {
     std::vector<Expectation> out;
     if (ended()) return out;
     Engine& engine = tables_->engine;
-    StateId s = states_.back();
+    StateId s = now();
     for (std::size_t i = 0; i < engine.thread_count(s); ++i) {
         const Thread& t = engine.thread(s, i);
         for (const Item& item : engine.items(t.stack)) {
             Resume kind = item.kind();
+            if (kind == Resume::budget_begun || kind == Resume::budget_until) kind = Resume::budget;
             std::int64_t where = -1;
-            if (kind == Resume::node || kind == Resume::repeat)
+            if (kind == Resume::node || kind == Resume::repeat || kind == Resume::budget)
                 where = item.low();
             else if (kind >= Resume::object_open && kind <= Resume::object_next)
                 where = engine.object_frames()[item.data].spec;

@@ -66,7 +66,7 @@ struct Expectation {
 class Matcher {
   public:
     explicit Matcher(std::shared_ptr<Constraint> constraint);
-    Matcher(const Matcher& other) : constraint_(other.constraint_), tables_(other.tables_), states_(other.states_) {}
+    Matcher(const Matcher& other) : constraint_(other.constraint_), tables_(other.tables_), places_(other.places_) {}
 
     void fill(std::uint32_t* out);  // vocabulary.words() words
     // The masks of many matchers (nullptr: none), row by row, those of different constraints on all processors where enough
@@ -79,6 +79,7 @@ class Matcher {
     bool complete();
     bool finished();
     std::size_t token_count();
+    bool counts_tokens() const { return tables_->engine.program().has_budgets; }
     Matcher fork();
     bool rollback(std::size_t tokens);
     void reset();
@@ -88,12 +89,16 @@ class Matcher {
     std::int64_t shortest_cost();  // -1: nothing completes
     bool shortest_completion(std::string& out, std::size_t limit);
     std::vector<Expectation> expected();
-    std::uint32_t state();
+    std::uint64_t state();
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
 
     static constexpr StateId finished_state = 0xfffffffeu;
 
   private:
+    struct Place {
+        StateId state;
+        std::uint32_t time;  // 0 where the program has no budgets
+    };
     struct Batch;
     // Refuses a second thread instead of corrupting the sequence.
     class Use {
@@ -107,11 +112,12 @@ class Matcher {
     };
     StateId next_state(std::uint32_t token);
     void write_mask(std::uint32_t* out) const;  // under the tables' lock
-    bool ended() const { return states_.back() == finished_state; }
+    StateId now() const { return places_.back().state; }
+    bool ended() const { return now() == finished_state; }
 
     std::shared_ptr<Constraint> constraint_;
     std::shared_ptr<Tables> tables_;
-    std::vector<StateId> states_;
+    std::vector<Place> places_;
     std::atomic<bool> in_use_{false};
 };
 

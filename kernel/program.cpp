@@ -63,6 +63,43 @@ void derive_object(ObjectSpec& o, std::size_t rules, const std::vector<Condition
 }
 }  // namespace
 
+// A budget that ran out inside a container would leave what the container knows of the value behind.
+void Program::refuse_budgets_in_containers() const {
+    std::vector<bool> rule_seen(rules.size(), false), node_seen(nodes.size(), false);
+    std::vector<std::uint32_t> todo;
+    auto rule = [&](std::uint32_t r) {
+        if (!rule_seen[r]) rule_seen[r] = true, todo.push_back(rules[r]);
+    };
+    auto value = [&](const Value& v) {
+        for (const Alternative& a : v) rule(a.rule);
+    };
+    for (const ObjectSpec& o : objects) {
+        for (const Property& p : o.properties) value(p.value);
+        for (const Group& g : o.groups) value(g.value);
+    }
+    for (const ArraySpec& a : arrays) {
+        for (const Value& v : a.prefix) value(v);
+        value(a.rest);
+    }
+    while (!todo.empty()) {
+        const std::uint32_t i = todo.back();
+        todo.pop_back();
+        if (node_seen[i]) continue;
+        node_seen[i] = true;
+        const Node& node = nodes[i];
+        switch (node.op) {
+            case Op::ret:
+            case Op::fail: continue;
+            case Op::budget: bad("a value inside a container has a budget of tokens");
+            case Op::alt: todo.insert(todo.end(), targets.begin() + node.a, targets.begin() + node.a + node.b); continue;
+            case Op::call: rule(node.a); break;
+            case Op::repeat: rule(repeat_at(i).rule); break;
+            default: break;
+        }
+        todo.push_back(node.b);
+    }
+}
+
 void Program::verify() {
     const std::size_t n = nodes.size();
     auto node_at = [&](std::uint32_t i, const char* what) {
@@ -94,6 +131,15 @@ void Program::verify() {
                 node_at(node.b, "next node");
                 break;
             }
+            case Op::budget: {
+                if (std::uint64_t{node.a} + 2 > targets.size()) bad("node " + std::to_string(i) + " has a budget out of range");
+                const Budget budget = budget_at(static_cast<std::uint32_t>(i));
+                range(budget.rule, rules.size(), "rule");
+                if (budget.tokens < 1 || budget.tokens > max_budget) bad("node " + std::to_string(i) + " has a budget of " + std::to_string(budget.tokens) + " tokens");
+                node_at(node.b, "next node");
+                has_budgets = true;
+                break;
+            }
             default: bad("node " + std::to_string(i) + " has an unknown operation");
         }
     }
@@ -107,6 +153,8 @@ void Program::verify() {
         for (const Value& v : a.prefix) check_value(v, rules.size(), static_cast<std::uint32_t>(a.counters.size()), "an array item");
         check_value(a.rest, rules.size(), static_cast<std::uint32_t>(a.counters.size()), "an array item");
     }
+
+    if (has_budgets) refuse_budgets_in_containers();
 
     // Nullable rules: a fixpoint over "the end is reachable from this node without consuming". Most programs settle in one or two rounds.
     const Lexemes& lex = Lexemes::instance();
@@ -138,6 +186,12 @@ void Program::verify() {
                     Repeat r = repeat_at(i);
                     if (r.high > 0) visit(r.rule);
                     if (r.low == 0 || nullable[r.rule]) stack.push_back(node.b);
+                    break;
+                }
+                case Op::budget: {
+                    const Budget budget = budget_at(i);
+                    visit(budget.rule);
+                    if (nullable[budget.rule]) stack.push_back(node.b);
                     break;
                 }
                 case Op::alt:

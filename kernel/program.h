@@ -11,10 +11,11 @@
 
 namespace scansion {
 
-enum class Op : std::uint32_t { ret = 0, lex, call, alt, token, object, array, repeat, fail };
+enum class Op : std::uint32_t { ret = 0, lex, call, alt, token, object, array, repeat, fail, budget };
 
 constexpr std::uint32_t no_limit = 0xffffffffu;
 constexpr std::uint32_t no_rule = 0xffffffffu;
+constexpr std::uint32_t max_budget = 0x7fffffffu;  // tokens
 constexpr std::uint32_t no_condition = 0xffffffffu;
 
 struct Node {
@@ -76,6 +77,10 @@ struct Repeat {
     std::uint32_t rule, low, high;
 };
 
+struct Budget {
+    std::uint32_t rule, tokens;
+};
+
 struct Punctuation {
     LexId object_open, object_close_empty, object_close, colon, comma, array_open, array_close_empty, array_close;
 };
@@ -95,12 +100,17 @@ struct Program {
     // derived by verify()
     std::vector<bool> nullable;        // by rule
     std::vector<std::uint32_t> rank;   // by rule: callers at the same position come first
+    bool has_budgets = false;
 
     Repeat repeat_at(std::uint32_t node) const {
         const std::uint32_t* r = &targets[nodes[node].a];
         return {r[0], r[1], r[2]};
     }
+    Budget budget_at(std::uint32_t node) const { return {targets[nodes[node].a], targets[nodes[node].a + 1]}; }
     void verify();  // Malformed
+
+  private:
+    void refuse_budgets_in_containers() const;
 };
 
 }  // namespace scansion

@@ -179,6 +179,11 @@ void Engine::find_plentiful_rules() {
                 case Op::fail: break;
                 case Op::lex: then(lex_lives(n.a), many_endings(p.lexemes[n.a]), n.b); break;
                 case Op::call: then(rule_lives[n.a], plentiful_rules_[n.a], n.b); break;
+                case Op::budget: {
+                    const std::uint32_t rule = p.budget_at(static_cast<std::uint32_t>(i)).rule;
+                    then(rule_lives[rule], plentiful_rules_[rule], n.b);
+                    break;
+                }
                 case Op::alt:
                     for (std::uint32_t k = 0; k < n.b; ++k) lives = lives || node_lives[p.targets[n.a + k]], plenty = plenty || node_plenty[p.targets[n.a + k]];
                     break;

@@ -44,6 +44,11 @@ class Builder {
         program_->targets.insert(program_->targets.end(), {rule, low, high});
         return node(Op::repeat, first, next);
     }
+    std::uint32_t budget(std::uint32_t rule, std::uint32_t tokens, std::uint32_t next = 0) {
+        auto first = static_cast<std::uint32_t>(program_->targets.size());
+        program_->targets.insert(program_->targets.end(), {rule, tokens});
+        return node(Op::budget, first, next);
+    }
     std::uint32_t token(std::uint32_t low, std::uint32_t high, std::uint32_t next = 0) {
         program_->token_sets.push_back({{low, high}});
         return node(Op::token, static_cast<std::uint32_t>(program_->token_sets.size() - 1), next);

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from scansion._kernel import ARRAY, CALL, LEX, OBJECT, REPEAT, TOKEN
+from scansion._kernel import ARRAY, BUDGET, CALL, LEX, OBJECT, REPEAT, TOKEN
 
 if TYPE_CHECKING:
     from scansion.program import ProgramData
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Places"]
 
 # The kinds `_kernel.Matcher.expected` gives (kernel/engine.h, `Resume`): what is resumed after the lexeme being read.
-_NODE, _REPEAT, _OBJECT_OPEN, _OBJECT_AFTER, _OBJECT_NEXT, _ARRAY_OPEN, _ARRAY_AFTER, _ARRAY_NEXT, _ACCEPT = 0, 1, 2, 6, 7, 8, 9, 10, 15
-_LEADING_ON = frozenset((LEX, CALL, TOKEN, OBJECT, ARRAY, REPEAT))
+_NODE, _REPEAT, _OBJECT_OPEN, _OBJECT_AFTER, _OBJECT_NEXT, _ARRAY_OPEN, _ARRAY_AFTER, _ARRAY_NEXT = 0, 1, 2, 6, 7, 8, 9, 10
+_BUDGET, _ACCEPT = 11, 15
+_LEADING_ON = frozenset((LEX, CALL, TOKEN, OBJECT, ARRAY, REPEAT, BUDGET))
 
 
 class Places:
@@ -56,6 +57,8 @@ class Places:
             yield from self._value(prefix[detail] if detail < len(prefix) else rest)
         elif _ARRAY_OPEN <= kind <= _ARRAY_NEXT:
             yield from self._label(program.arrays[where][-1])
+        elif kind == _BUDGET:
+            yield from self._rule(program.targets[program.nodes[3 * where + 1]])
         elif kind == _ACCEPT:
             yield from self._rule(program.start)
 

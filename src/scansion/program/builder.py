@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from scansion._kernel import ALT, CALL, FAIL, LEX, REPEAT, RET, TEXT, Language
+from scansion._kernel import ALT, BUDGET, CALL, FAIL, LEX, REPEAT, RET, TEXT, Language
 from scansion.errors import GrammarError, LimitError
 from scansion.program.data import ProgramData
 from scansion.program.whitespace import WHITESPACE_POLICIES, around_root, punctuation
@@ -125,6 +125,15 @@ class ProgramBuilder:
         first = len(self._targets)
         self._targets += (rule, low, high)
         return self.node(REPEAT, first, next_node, label)
+
+    def budget(self, rule: int, tokens: int, next_node: int = 0, label: int = -1) -> int:
+        """A node that matches ``rule`` for at most ``tokens`` tokens (1 to 2**31 - 1), then goes on at ``next_node``.
+
+        What follows must be able to finish, and no value inside a container may hold such a node.
+        """
+        first = len(self._targets)
+        self._targets += (rule, tokens)
+        return self.node(BUDGET, first, next_node, label)
 
     def token_set(self, ranges: Sequence[tuple[int, int]]) -> int:
         """Index of a set of token ids given as inclusive ranges."""

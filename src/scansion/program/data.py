@@ -35,7 +35,7 @@ class ProgramData:
 
     Attributes:
         nodes: three ints a node: operation, a, b.
-        targets: node lists of ``ALT`` and ``rule, low, high`` triples of ``REPEAT``.
+        targets: node lists of ``ALT``, ``rule, low, high`` of ``REPEAT`` and ``rule, tokens`` of ``BUDGET``.
         rules: entry node of each rule; ``start`` is the rule of the whole text.
         lexemes: pairs of a ``Language`` and its encoding (``_kernel.TEXT`` or ``_kernel.JSON_STRING``).
         objects, arrays: container specs.
