@@ -135,6 +135,8 @@ class Texts:
 
 
 class TextsMatcher:
+    counts_tokens = False
+
     def __init__(self, grammar: Texts) -> None:
         self._grammar = grammar
         self._history: list[tuple[bytes, bool]] = [(b"", False)]

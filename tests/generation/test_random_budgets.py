@@ -206,3 +206,77 @@ def test_random_budgets_end_in_whole_texts_of_other_grammars(number: int, rounds
     if shortest > 1:
         with pytest.raises(scansion.RequestError, match=f"shortest answer has {shortest} tokens"):
             scansion.generate(NonsenseModel(vocabulary(), 0), "x", grammar=constraint, max_tokens=shortest - 1)
+
+
+CAPPED = [
+    scansion.Grammar.from_lark('start: a "!"\na[max_tokens=3]: /[a-z ]{40}/'),
+    scansion.Grammar.from_lark('start: (item ",")+ "end"\nitem[max_tokens=2]: /[a-z]{5,}/'),
+    scansion.Grammar.from_lark('start: "<" thought "> " %json {"type": "integer", "minimum": 1000}\nthought[max_tokens=8]: /[^<>]{30,}/'),
+    scansion.Grammar.from_lark('start: outer "." \nouter[max_tokens=6]: "(" inner ")" outer | "true"\ninner[max_tokens=2]: /[0-9]{9}/'),
+    scansion.Grammar.from_lark(
+        'start: value ";" value\nvalue[max_tokens=4]: %json {"type": "array", "items": {"type": "string"}, "minItems": 9}'
+    ),
+    scansion.Grammar.from_lark('start: b+ "x"\nb[max_tokens=1]: "true" | "false" | /[あ-ん]{4}/'),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CAPPED)))
+@pytest.mark.parametrize("draft", [(), ("grammar", "ngram")])
+def test_answers_end_in_time_where_rules_have_budgets_of_their_own(number: int, draft: tuple[str, ...], rounds: Any) -> None:
+    constraint = CAPPED[number].compile(vocabulary())
+    shortest = BudgetedMatcher(constraint.matcher(), vocabulary(), None).least_tokens()
+    rng = random.Random(number)
+    for seed in range(rounds(8)):
+        budget = shortest if seed == 0 else rng.randint(shortest, shortest + 90)
+        options: dict[str, Any] = {"max_tokens": budget, "temperature": rng.choice([0.0, 1.0]), "seed": seed, "draft": list(draft)}
+        completion = scansion.generate(NonsenseModel(vocabulary(), seed), "x", grammar=constraint, **options)
+        assert completion.complete and len(completion.tokens) <= budget
+        matcher = constraint.matcher()
+        assert all(map(matcher.accept, completion.tokens)) and matcher.is_complete
+
+
+class RepeatableModel(NonsenseModel):
+    """Logits that depend on the last tokens alone, so that drafts must change nothing."""
+
+    def forward(self, feeds: Sequence[Feed]) -> list[np.ndarray]:
+        out = []
+        for feed in feeds:
+            tokens = feed.sequence.tokens  # type: ignore[attr-defined]
+            tokens.extend(feed.tokens)
+            ends = range(len(tokens) - feed.rows + 1, len(tokens) + 1)
+            out.append(np.stack([np.random.default_rng(tokens[max(0, end - 4) : end]).normal(size=self.vocabulary.size) for end in ends]))
+        return [rows.astype(np.float32) for rows in out]
+
+
+@pytest.mark.parametrize("number", range(len(CAPPED)))
+def test_drafts_change_nothing_where_forced_spans_are_cut_short(number: int, rounds: Any) -> None:
+    constraint = CAPPED[number].compile(vocabulary())
+    drafted = 0
+    for prompt in range(rounds(10)):
+        answers = [
+            scansion.generate(
+                RepeatableModel(vocabulary(), 0), f"x{prompt}", grammar=constraint, max_tokens=120, temperature=0.0, draft=draft
+            )
+            for draft in ([], ["grammar", "ngram"])
+        ]
+        assert answers[0].tokens == answers[1].tokens and answers[1].complete
+        drafted += sum(figures.proposed for figures in answers[1].stats.drafts.values())
+    if number in (1, 2):
+        assert drafted > 0
+
+
+@pytest.mark.parametrize("number", range(len(CAPPED)))
+def test_the_way_out_stays_one_where_rules_end_early(number: int, rounds: Any) -> None:
+    constraint = CAPPED[number].compile(vocabulary())
+    ends = vocabulary().eos_token_ids
+    for seed in range(rounds(12)):
+        rng = random.Random(seed)
+        budget = BudgetedMatcher(constraint.matcher(), vocabulary(), None).least_tokens() + rng.randint(0, 40)
+        matcher = BudgetedMatcher(constraint.matcher(), vocabulary(), budget)
+        taken = 0
+        for _ in range(rng.randint(0, 12)):
+            taken += matcher.accept(rng.randrange(256)) and not matcher.matcher.is_finished
+        while (token := matcher.way_out()) not in ends:
+            assert token is not None and matcher.accept(token)
+            taken += 1
+        assert matcher.matcher.is_complete and taken <= budget

@@ -46,6 +46,9 @@ class BudgetedMatcher:
 
     ``_way`` is known to complete the answer within the budget, or None where the estimate sufficed. Following it stays
     possible whatever is drawn, so there is always a way out. The budget counts tokens of text: ending needs no token.
+
+    Where rules of the grammar have budgets of their own, what may follow depends on the tokens and not only on the text: ways are
+    followed token by token then, and where a rule has ended early go on with what is left from there, which is never more.
     """
 
     def __init__(self, matcher: Matcher, vocabulary: Vocabulary, remaining: int | None) -> None:
@@ -63,6 +66,7 @@ class BudgetedMatcher:
         self._vocabulary = vocabulary
         self._remaining = remaining
         self._way: _Way | None = None
+        self._tokens_matter = matcher.counts_tokens
         self._searched: dict[tuple[int, int], _Way | None] = {}
         if remaining is not None and not self._fits(remaining):
             raise RequestError(
@@ -95,7 +99,7 @@ class BudgetedMatcher:
         way = self._way
         if way is None:
             text = self.matcher.shortest_completion()
-            way = None if text is None else self._cut(text, 0)
+            way = None if text is None else self._cut(text, 0)  # its first token is always allowed
         if way is None:
             return None
         return way.tokens[0] if way.tokens else self._vocabulary.eos_token_ids[0]
@@ -122,13 +126,12 @@ class BudgetedMatcher:
     def least_tokens(self) -> int:
         """Tokens with which the answer can certainly be completed from here."""
         text = self.matcher.shortest_completion()
-        tokens = None if text is None else fewest_tokens(text, self._vocabulary)
-        if tokens is None:
+        way = None if text is None else self._way_of(text, 0)
+        if way is None:
             return self.matcher.shortest_cost()
-        least = len(tokens)
-        while least > 1 and (text := completion_in_tokens(self.matcher, self._vocabulary, least - 1)) is not None:
-            least = len(fewest_tokens(text, self._vocabulary) or tokens)
-        return least
+        while len(way.tokens) > 1 and (fewer := self._within(len(way.tokens) - 1)) is not None:
+            way = fewer
+        return len(way.tokens)
 
     def _fits(self, remaining: int, token_id: int | None = None) -> bool:
         """Whether the matcher's state can be completed with ``remaining`` tokens.
@@ -141,13 +144,14 @@ class BudgetedMatcher:
         if remaining >= _SPARE_FACTOR * estimate + _SPARE:
             return True
         if before is not None and token_id is not None:
-            self._way = self._follow(before, token_id, remaining)
-            if self._way is not None:
+            left = self._follow(before, token_id, remaining)
+            if left is not None and (not self._tokens_matter or [token_id, *left.tokens] == before.tokens or self._completes(left)):
+                self._way = left
                 return True
         text = self.matcher.shortest_completion()
         if text is None:  # not plain text (token terminals): each item is a token
             return estimate <= remaining
-        way = self._cut(text, remaining)
+        way = self._way_of(text, remaining)
         if way is None or len(way.tokens) > remaining:
             way = self._with_fewer_tokens(remaining)
         self._way = way
@@ -159,9 +163,40 @@ class BudgetedMatcher:
         if key not in self._searched:
             if len(self._searched) >= _MAX_SEARCHED:
                 self._searched.clear()
-            text = completion_in_tokens(self.matcher, self._vocabulary, remaining)
-            self._searched[key] = None if text is None else self._cut(text, 0)
+            self._searched[key] = self._within(remaining)
         return self._searched[key]
+
+    def _within(self, most: int) -> _Way | None:
+        """A completion of at most ``most`` tokens, where the search finds one."""
+        tokens = completion_in_tokens(self.matcher, self._vocabulary, most)
+        if tokens is None:
+            return None
+        text = b"".join(self._vocabulary.token_bytes(token) or b"" for token in tokens)
+        return _Way(text, tokens) if self._tokens_matter else self._cut(text, 0)
+
+    def _completes(self, way: _Way) -> bool:
+        ahead = self.matcher.fork()
+        return all(map(ahead.accept, way.tokens)) and ahead.is_complete
+
+    def _way_of(self, text: bytes, enough: int) -> _Way | None:
+        """Tokens that write a completion, or its beginning and then a completion from where a rule has ended early."""
+        way = self._cut(text, enough)
+        if way is None or not self._tokens_matter:
+            return way
+        ahead = self.matcher.fork()
+        tokens: list[int] = []
+        wanted: _Way | None = way
+        while wanted is not None:
+            followed = len(tokens)
+            for token in wanted.tokens:
+                if not ahead.accept(token):
+                    break
+                tokens.append(token)
+            if ahead.is_complete:
+                return _Way(b"".join(self._vocabulary.token_bytes(token) or b"" for token in tokens), tokens)
+            rest = ahead.shortest_completion()
+            wanted = None if rest is None or len(tokens) == followed else self._cut(rest, 0)
+        return None
 
     def _follow(self, way: _Way, token_id: int, remaining: int) -> _Way | None:
         """What still completes the answer, after a token, of a text that did before it; None where that is not seen or does not fit."""

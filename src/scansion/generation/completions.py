@@ -1,4 +1,4 @@
-"""Completions counted in tokens: a text cut into as few as possible, and texts that are longer in bytes but need fewer."""
+"""Completions counted in tokens: a text cut into as few as possible, and completions that are longer in bytes but need fewer."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def fewest_tokens(text: bytes, vocabulary: Vocabulary) -> list[int] | None:
     return path[::-1]
 
 
-def completion_in_tokens(matcher: Matcher, vocabulary: Vocabulary, most: int) -> bytes | None:
-    """A text of at most ``most`` tokens that completes the answer, found breadth first; the matcher does not move.
+def completion_in_tokens(matcher: Matcher, vocabulary: Vocabulary, most: int) -> list[int] | None:
+    """At most ``most`` tokens that complete the answer, found breadth first; the matcher does not move.
 
     ``["a b c", "information"]`` is the case it is for: the choice with more bytes may have fewer tokens. Bounded, so None does
-    not prove that there is no such text.
+    not prove that there are none.
     """
     mask = allocate_bitmask(1, vocabulary.size)
     ends = frozenset(vocabulary.eos_token_ids)
     seen = {matcher.state_id}
-    queue: deque[tuple[Matcher, bytes, int]] = deque([(matcher.fork(), b"", 0)])
+    queue: deque[tuple[Matcher, list[int]]] = deque([(matcher.fork(), [])])
     steps = 0
     while queue:
-        place, text, depth = queue.popleft()
+        place, path = queue.popleft()
         if place.is_complete:
-            return text
-        if depth == most:
+            return path
+        if len(path) == most:
             continue
         place.fill_bitmask(mask, 0)
         tokens: list[int] = np.flatnonzero(np.unpackbits(mask[0].view(np.uint8), bitorder="little")).tolist()
@@ -70,17 +70,16 @@ def completion_in_tokens(matcher: Matcher, vocabulary: Vocabulary, most: int) ->
             shortest = place.shortest_completion()
             tokens = [] if shortest is None else [token for token, _ in _prefix_tokens(shortest, vocabulary)]
         for token in tokens:
-            data = vocabulary.token_bytes(token)
-            if data is None or token in ends or not place.accept(token):
+            if vocabulary.token_bytes(token) is None or token in ends or not place.accept(token):
                 continue
             steps += 1
             ahead = place.fork()
             place.rollback(1)
             if ahead.is_complete:
-                return text + data
+                return [*path, token]
             if ahead.state_id not in seen:
                 seen.add(ahead.state_id)
-                queue.append((ahead, text + data, depth + 1))
+                queue.append((ahead, [*path, token]))
             if steps >= _MOST_STEPS:
                 return None
     return None
