@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scansion.grammar.ignore import place_ignored
-from scansion.grammar.nodes import Call, Choice, Expression, Repeat, Rules, Seq, choice, repeat, seq
+from scansion.grammar.nodes import Budget, Call, Choice, Expression, Repeat, Rules, Seq, choice, repeat, seq
 
 __all__ = ["embed"]
 
@@ -18,6 +18,8 @@ def embed(rules: Rules, prefix: str) -> tuple[Expression, dict[str, Expression]]
 def _renamed(expression: Expression, prefix: str) -> Expression:
     if isinstance(expression, Call):
         return Call(f"{prefix}:{expression.rule}")
+    if isinstance(expression, Budget):
+        return Budget(f"{prefix}:{expression.rule}", expression.tokens)
     if isinstance(expression, Seq):
         return seq([_renamed(part, prefix) for part in expression.parts])
     if isinstance(expression, Choice):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 
-from scansion.grammar.nodes import Call, Choice, Expression, Repeat, Rules, Seq
+from scansion.grammar.nodes import Budget, Call, Choice, Expression, Repeat, Rules, Seq
 
 __all__ = ["holds", "least_fixpoint", "reachable", "strong_components"]
 
@@ -72,7 +72,7 @@ def strong_components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
 
 
 def least_fixpoint(rules: Rules, leaf_holds: Callable[[Expression], bool]) -> set[str]:
-    """The smallest set of rules that hold, where a call holds if its rule does.
+    """The smallest set of rules that hold, where a call, also one with a budget, holds if its rule does.
 
     A sequence holds where all its parts do, a choice where one does, a repetition where its body does or may be left out.
 
@@ -99,7 +99,7 @@ def least_fixpoint(rules: Rules, leaf_holds: Callable[[Expression], bool]) -> se
 def holds(expression: Expression, found: Container[str], leaf_holds: Callable[[Expression], bool]) -> bool:
     """Whether an expression holds, given the rules that do (``least_fixpoint``)."""
     kind = type(expression)
-    if kind is Call:
+    if kind is Call or kind is Budget:
         return expression.rule in found  # type: ignore[union-attr]
     if kind is Seq:
         return all(holds(part, found, leaf_holds) for part in expression.parts)  # type: ignore[union-attr]
@@ -135,7 +135,7 @@ class _Waiting:
     def wait(self, expression: Expression, parent: _Node, leaf_holds: Callable[[Expression], bool]) -> None:
         """Have ``parent`` told when the expression holds."""
         kind = type(expression)
-        if kind is Call:
+        if kind is Call or kind is Budget:
             rule: str = expression.rule  # type: ignore[union-attr]
             if rule in self.found:
                 self.tell(parent)

@@ -46,6 +46,7 @@ class IgnoredRuns:
     Attributes:
         between: runs after which any terminal may come.
         last: all runs, which may stand at the end.
+        ways: all runs, by what a terminal after them may not begin with (None: anything may follow).
     """
 
     def __init__(self, pieces: Sequence[Language], once: bool, terminals: Sequence[Language]) -> None:
@@ -56,20 +57,19 @@ class IgnoredRuns:
         everything = Language.union([kind.pieces for kind in kinds])
         if not self.blocking:
             self.between = self.last = everything.repeat(0, 1 if once else None)
+            self.ways: list[tuple[Language, Language | None]] = [(self.between, None)]
             return
         endings = self._endings()
         self.between = Language.union([Language.empty(), endings[0]])
         self.last = Language.union([Language.empty(), *endings])
-        self._blocked = endings[1:]
+        self.ways = [(self.between, None), *((run, kind.longer) for kind, run in zip(self.blocking, endings[1:], strict=True))]
 
     def before(self, terminal: Language) -> list[list[Language]]:
         """A terminal with the run before it, as sequences of languages of which any may stand."""
-        if not self.blocking:
-            return [[self.between, terminal]]
-        ways = [[self.between, terminal]]
-        for kind, run in zip(self.blocking, self._blocked, strict=True):
-            rest = _without(terminal, kind.longer)
-            if not rest.is_nothing:
+        ways: list[list[Language]] = []
+        for run, lost in self.ways:
+            rest = terminal if lost is None else _without(terminal, lost)
+            if lost is None or not rest.is_nothing:
                 ways.append([run, rest])
         return ways
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from scansion._kernel import Language
 from scansion.errors import LimitError
-from scansion.grammar.nodes import Call, Choice, Expression, Repeat, Rules, Seq, Terminal, choice, repeat, seq
+from scansion.grammar.nodes import Budget, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, choice, repeat, seq
 from scansion.grammar.nullable import is_nullable, nullable_rules
 
 __all__ = ["MAX_LAZY_WORK", "let_lazy_terminals_win"]
@@ -74,7 +74,7 @@ class _Competition:
             self.terminals[id(expression)] = expression
             own = frozenset((id(expression),))
             return own | after if expression.language.nullable else own
-        if isinstance(expression, Call):
+        if isinstance(expression, (Call, Budget)):
             if not after <= self.follows[expression.rule]:
                 self.follows[expression.rule] |= after
                 self.changed = True

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scansion.errors import LimitError
+from scansion.errors import LimitError, UnsupportedError
 from scansion.grammar.check import without_unused
 from scansion.grammar.graph import strong_components
-from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, choice, repeat, seq
+from scansion.grammar.nodes import EMPTY, NOTHING, Budget, Call, Choice, Expression, Repeat, Rules, Seq, choice, repeat, seq
 from scansion.grammar.nullable import Nonempty, is_nullable, nullable_rules
 
 __all__ = ["has_left_recursion", "left_recursive_rules", "remove_left_recursion"]
@@ -33,6 +33,7 @@ def remove_left_recursion(rules: Rules, nullable: set[str]) -> Rules:
 
     Raises:
         LimitError: thousands of rules entangled with each other.
+        UnsupportedError: rules entangled through one that has a budget of tokens.
     """
     entangled = _entangled(rules, nullable)
     if not entangled:
@@ -87,7 +88,7 @@ def _left_corners(expression: Expression, nullable: set[str]) -> set[str]:
     while todo:
         node = todo.pop()
         kind = type(node)
-        if kind is Call:
+        if kind is Call or kind is Budget:
             found.add(node.rule)  # type: ignore[union-attr]
         elif kind is Seq:
             for part in node.parts:  # type: ignore[union-attr]
@@ -132,6 +133,8 @@ class _Component:
                 seeds.append(some)
         elif isinstance(expression, Call):
             yield expression.rule, EMPTY
+        elif isinstance(expression, Budget):
+            raise self.refused(expression)
         elif isinstance(expression, Choice):
             for part in expression.parts:
                 yield from self.split(part, seeds)
@@ -152,6 +155,19 @@ class _Component:
             for member, follows in self.split(expression.body, inner):
                 yield member, seq([follows, rest_of_turns])
             seeds += [seq([seed, rest_of_turns]) for seed in inner]
+
+    def refused(self, limited: Budget) -> UnsupportedError:
+        """Of a member that begins with another one whose budget of tokens the bottom-up reading has no place for."""
+        rules, name = self.nonempty.rules, self.nonempty.rule
+        line, column = rules.positions.get(name.partition("~")[0], (None, None))
+        return UnsupportedError(
+            f"the rule {name.partition('~')[0]!r} begins with {limited.rule.partition('~')[0]!r}, which has max_tokens and may begin "
+            "with it again",
+            construct="max_tokens",
+            hint="let a rule with max_tokens be left-recursive by itself only",
+            line=line,
+            column=column,
+        )
 
     def rewritten(self) -> dict[str, Expression]:
         """New bodies of the members, and the climbing rules they need."""

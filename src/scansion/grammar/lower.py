@@ -15,7 +15,7 @@ from scansion.grammar.collapse import collapse
 from scansion.grammar.ignore import place_ignored
 from scansion.grammar.lazy import let_lazy_terminals_win
 from scansion.grammar.left_recursion import remove_left_recursion
-from scansion.grammar.nodes import Call, Choice, Expression, JsonValue, Repeat, Rules, Seq, Terminal, Text, Tokens
+from scansion.grammar.nodes import Budget, Call, Choice, Expression, JsonValue, Repeat, Rules, Seq, Terminal, Text, Tokens
 from scansion.grammar.nullable import nullable_rules, repeat_nonempty_bodies
 from scansion.grammar.productive import require_productive, without_dead_ends
 from scansion.grammar.token_sets import encode_token_set
@@ -111,6 +111,8 @@ class _Writer:
             return builder.node(LEX, builder.lexeme(expression.language, TEXT), following, label)
         if isinstance(expression, Call):
             return builder.node(CALL, self.numbers[expression.rule], following, label)
+        if isinstance(expression, Budget):
+            return builder.budget(self.numbers[expression.rule], expression.tokens, following, label)
         if isinstance(expression, Seq):
             for part in reversed(expression.parts):
                 following = self.node(part, following)

@@ -16,8 +16,10 @@ from scansion._kernel import Language
 
 __all__ = [
     "EMPTY",
+    "MAX_BUDGET",
     "MAX_EXPRESSION_DEPTH",
     "NOTHING",
+    "Budget",
     "Call",
     "Choice",
     "Expression",
@@ -29,6 +31,7 @@ __all__ = [
     "Terminal",
     "Text",
     "Tokens",
+    "budgets",
     "calls",
     "choice",
     "repeat",
@@ -36,6 +39,7 @@ __all__ = [
 ]
 
 MAX_EXPRESSION_DEPTH = 160
+MAX_BUDGET = 2**31 - 1  # tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,17 @@ class Call:
     """Another rule, by name."""
 
     rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Another rule, by name, which is over after so many tokens (at least 1) wherever its text is then.
+
+    The first token counted is the one that holds the rule's first byte. The rule may end earlier, where its text does.
+    """
+
+    rule: str
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +123,7 @@ class JsonValue:
     options: tuple[tuple[str, str], ...] = ()
 
 
-Expression = Text | Terminal | Call | Seq | Choice | Repeat | Tokens | JsonValue
+Expression = Text | Terminal | Call | Budget | Seq | Choice | Repeat | Tokens | JsonValue
 
 EMPTY = Seq(())
 NOTHING = Choice(())
@@ -178,7 +193,9 @@ class Rules:
 def _walk(expression: Expression, kinds: set[type]) -> Sequence[str]:
     """Names of the rules an expression calls, each once; adds the types of its nodes to ``kinds``."""
     kind = type(expression)
-    if kind is Call:
+    if kind is Call or kind is Budget:
+        if kind is Budget:
+            kinds.add(kind)
         return (expression.rule,)  # type: ignore[union-attr]
     if kind is not Seq and kind is not Choice and kind is not Repeat:
         kinds.add(kind)
@@ -188,7 +205,9 @@ def _walk(expression: Expression, kinds: set[type]) -> Sequence[str]:
     while todo:
         node = todo.pop()
         kind = type(node)
-        if kind is Call:
+        if kind is Call or kind is Budget:
+            if kind is Budget:
+                kinds.add(kind)
             found[node.rule] = None  # type: ignore[union-attr]
         elif kind is Seq or kind is Choice:
             todo += node.parts[::-1]  # type: ignore[union-attr]
@@ -242,6 +261,21 @@ def repeat(body: Expression, low: int, high: int | None) -> Expression:
     if high is None and low <= 1 and isinstance(body, Repeat) and body.high is None and body.low <= 1:
         return Repeat(body.body, low * body.low, None)
     return Repeat(body, low, high)
+
+
+def budgets(rules: Rules) -> dict[str, set[int]]:
+    """The rules called with budgets, and the numbers of tokens they are called with."""
+    found: dict[str, set[int]] = {}
+    todo = list(rules.rules.values()) if Budget in rules.survey.kinds else []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Budget):
+            found.setdefault(node.rule, set()).add(node.tokens)
+        elif isinstance(node, (Seq, Choice)):
+            todo += node.parts
+        elif isinstance(node, Repeat):
+            todo.append(node.body)
+    return found
 
 
 def calls(expression: Expression) -> Sequence[str]:

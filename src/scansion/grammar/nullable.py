@@ -5,7 +5,7 @@ from __future__ import annotations
 from scansion._kernel import Language
 from scansion.errors import LimitError
 from scansion.grammar.graph import holds, least_fixpoint
-from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, choice, repeat, seq
+from scansion.grammar.nodes import EMPTY, NOTHING, Budget, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, choice, repeat, seq
 
 __all__ = ["MAX_REWRITTEN_PARTS", "Nonempty", "is_nullable", "nullable_rules", "repeat_nonempty_bodies"]
 
@@ -58,6 +58,8 @@ class Nonempty:
             return expression
         if isinstance(expression, Call):
             return Call(self._rule(expression.rule))
+        if isinstance(expression, Budget):
+            return Budget(self._rule(expression.rule), expression.tokens)
         if isinstance(expression, (Text, Terminal)):
             return self._text(expression.language)
         if isinstance(expression, Choice):

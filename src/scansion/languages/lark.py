@@ -14,6 +14,7 @@ from scansion.errors import UnsupportedError
 from scansion.grammar.embed import embed
 from scansion.grammar.nodes import (
     EMPTY,
+    Budget,
     Call,
     Expression,
     JsonValue,
@@ -47,6 +48,7 @@ from scansion.languages.source import Source
 
 __all__ = ["MAX_INSTANCES", "parse_lark"]
 
+_START = "start~"  # the text, where the rule `start` has max_tokens
 MAX_INSTANCES = 100_000  # alternatives of parametric rules, over all values that can come up
 
 _TOKEN_RANGE = re.compile(r"([0-9]{1,11})(?:-([0-9]{1,11}))?")
@@ -70,7 +72,7 @@ def parse_lark(text: str, *, grammars: Mapping[str, str | Rules] | None = None) 
 
     Raises:
         GrammarError: a syntax error, with line, column and what was expected; a name that is not defined.
-        UnsupportedError: a construct with no meaning here (templates, ``max_tokens``, imports of files).
+        UnsupportedError: a construct with no meaning here (templates, imports of files).
         LimitError: a repetition, depth or number of rule instances over its bound.
     """
     source = Source(text, "Lark")
@@ -100,6 +102,7 @@ class _Compiler:
         self.asked: set[str] = set()
         self.embedded: dict[str, Expression] = {}
         self.instances = 0
+        self.writing: Definition | None = None  # the rule whose body is being written
         self.initial_skip = False
         self.skip_once = False
 
@@ -122,7 +125,12 @@ class _Compiler:
             name, definition, value = self.pending.pop()
             self.positions[name] = source.position(definition.offset)
             self.bodies[name] = self.body(definition, value)
-        return Rules("start", self.bodies, tuple(ignored), self.skip_once, self.initial_skip, self.positions)
+        self.writing = None
+        first = self.call("start", start)
+        if not isinstance(first, Call):
+            self.bodies[_START] = first
+        name = "start" if isinstance(first, Call) else _START
+        return Rules(name, self.bodies, tuple(ignored), self.skip_once, self.initial_skip, self.positions)
 
     def options(self) -> None:
         for value, offset in self.file.options:
@@ -159,17 +167,9 @@ class _Compiler:
             self.pending.append((name, definition, value))
 
     def body(self, definition: Definition, value: int) -> Expression:
-        attributes = definition.attributes
-        if "max_tokens" in attributes:
-            raise self.source.error(
-                definition.offset,
-                f"max_tokens of the rule {definition.name} counts tokens, which a grammar cannot",
-                construct="max_tokens",
-                hint="bound the characters instead, as in /(.|\\n){0,200}/, or the whole answer with its token budget",
-                kind=UnsupportedError,
-            )
         stop = definition.stop
-        if "lazy" not in attributes and stop is None:
+        if "lazy" not in definition.attributes and stop is None:
+            self.writing = definition
             return self.expression(definition.body, value if definition.parametric else None)
         language = self.terminals.language(definition.body)
         if stop is not None:
@@ -211,13 +211,23 @@ class _Compiler:
         """
         parts: list[Tree] = []
         stop: str | None = None
+        capped: Definition | None = None  # the rule of that stop, where it has max_tokens
         for part in _flat(tree):
             if stop is not None:
                 text = self.terminals.fixed_text(part)
                 if text is not None and text.startswith(stop):
+                    if capped is not None:
+                        raise self.source.error(
+                            tree.offset,
+                            f"the stop of {capped.name} is written again behind it, and would be missing where max_tokens cuts the rule",
+                            construct="max_tokens",
+                            hint="leave the stop out of the rule, or out of what follows",
+                            kind=UnsupportedError,
+                        )
                     part = String(text[len(stop) :], False, part.offset)
             parts.append(part)
             definition = self.definitions.get(part.name) if isinstance(part, Name) else None
+            capped = definition if definition is not None and definition.max_tokens is not None else None
             written = definition.attributes.get("stop") if definition is not None else None
             stop = self.terminals.fixed_text(written) if written is not None and not isinstance(written, float) else None
         return parts
@@ -260,7 +270,7 @@ class _Compiler:
             raise self.source.error(tree.offset, f"the rule {name} {wanted}", construct=name)
         if parameter is None:
             self.ask(name, definition, 0)
-            return Call(name)
+            return self.call(name, definition)
         if parameter.needs_own and own is None:
             raise self.source.error(
                 tree.offset, "the calling rule has no parameter to pass on", construct=name, hint="give a number: rule::0"
@@ -268,7 +278,14 @@ class _Compiler:
         value = parameter.value(own or 0)
         instance = f"{name}::{value}"
         self.ask(instance, definition, value)
-        return Call(instance)
+        return self.call(instance, definition)
+
+    def call(self, name: str, definition: Definition) -> Expression:
+        """A call of a rule, with its ``max_tokens``. Inside the rule itself that bound says nothing: the outer one is over first."""
+        tokens = definition.max_tokens
+        if tokens is None or definition is self.writing:
+            return Call(name)
+        return Budget(name, tokens) if tokens else EMPTY
 
     def token(self, tree: SpecialToken) -> Expression:
         text = tree.text

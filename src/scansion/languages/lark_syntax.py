@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from scansion.errors import GrammarError, UnsupportedError
+from scansion.grammar.nodes import MAX_BUDGET
 from scansion.languages.lark_parameters import Condition, Parameter
 from scansion.languages.lark_strings import read_string
 from scansion.languages.lark_trees import (
@@ -215,6 +216,8 @@ class _Reader:
             if self.kind != "number":
                 raise self.unexpected("a number")
             value = float(self.number()) if "." not in self.text else float(self.text)
+            if name == "max_tokens" and not (0 <= value <= MAX_BUDGET and value.is_integer()):
+                raise self.source.error(self.start, f"max_tokens is a whole number from 0 to {MAX_BUDGET}", construct="max_tokens")
             self.advance()
             return value
         if name in ("capture", "stop_capture") and self.kind != "string":

@@ -140,6 +140,11 @@ class Definition:
     attributes: dict[str, Tree | float | None] = field(default_factory=dict)
 
     @property
+    def max_tokens(self) -> int | None:
+        value = self.attributes.get("max_tokens")
+        return int(value) if isinstance(value, (int, float)) else None
+
+    @property
     def stop(self) -> Tree | None:
         """What ends the rule, in ``stop`` or ``suffix``; ``stop=""`` is the end of the answer, which ends any rule."""
         value = self.attributes.get("suffix", self.attributes.get("stop"))

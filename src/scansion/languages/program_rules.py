@@ -8,10 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scansion._kernel import ALT, ARRAY, CALL, FAIL, JSON_STRING, LEX, OBJECT, REPEAT, RET, TOKEN, Language
+from scansion._kernel import ALT, ARRAY, BUDGET, CALL, FAIL, JSON_STRING, LEX, OBJECT, REPEAT, RET, TOKEN, Language
 from scansion.errors import LimitError, UnsupportedError
 from scansion.grammar.check import without_unused
-from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Rules, Seq, Text, Tokens, calls, choice, repeat, seq
+from scansion.grammar.nodes import (
+    EMPTY,
+    NOTHING,
+    Budget,
+    Call,
+    Choice,
+    Expression,
+    Repeat,
+    Rules,
+    Seq,
+    Text,
+    Tokens,
+    budgets,
+    calls,
+    choice,
+    repeat,
+    seq,
+)
 from scansion.grammar.productive import without_dead_ends
 from scansion.languages.container_rules import ContainerRules
 from scansion.languages.language_rules import LanguageRules
@@ -70,13 +87,14 @@ def without_aliases(rules: Rules) -> Rules:
 def with_loops(rules: Rules) -> Rules:
     """Rules that only call themselves at their end, which is how loops are lowered, as repetitions where they are called."""
     bodies = dict(rules.rules)
+    budgeted = budgets(rules)
     while True:
         loops = {name: loop for name, body in bodies.items() if (loop := _loop(name, body)) is not None}
         # A loop that holds another is written once the other one is.
         ready = {name: loop for name, loop in loops.items() if name == rules.start or not any(called in loops for called in calls(loop))}
         if not ready:
             return rules.replaced(bodies)
-        inlined = {name: loop for name, loop in ready.items() if name != rules.start}
+        inlined = {name: loop for name, loop in ready.items() if name != rules.start and name not in budgeted}
         bodies = {name: _with_calls_replaced(ready.get(name, body), inlined) for name, body in bodies.items() if name not in inlined}
 
 
@@ -100,6 +118,9 @@ def _loop(name: str, body: Expression) -> Expression | None:
 def _with_calls_replaced(expression: Expression, replacements: Mapping[str, Expression]) -> Expression:
     if isinstance(expression, Call):
         return replacements.get(expression.rule, expression)
+    if isinstance(expression, Budget):
+        other = replacements.get(expression.rule)
+        return Budget(other.rule, expression.tokens) if isinstance(other, Call) else expression
     if isinstance(expression, Seq):
         return seq([_with_calls_replaced(part, replacements) for part in expression.parts])
     if isinstance(expression, Choice):
@@ -285,6 +306,10 @@ class _RuleGraph:
         if op == REPEAT:
             rule, low, high = owner.program.targets[a : a + 3]
             return repeat(owner.call(rule), low, None if high < 0 else high)
+        if op == BUDGET:
+            rule, tokens = owner.program.targets[a : a + 2]
+            owner.call(rule)
+            return Budget(owner.names[rule], tokens)
         if op == OBJECT:
             return owner.containers.object(a)
         assert op == ARRAY

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from scansion.errors import UnsupportedError
-from scansion.grammar.nodes import EMPTY, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, choice, repeat, seq
+from scansion.grammar.nodes import EMPTY, Budget, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, choice, repeat, seq
 from scansion.languages.language_rules import class_ranges
 from scansion.languages.program_rules import rules_of_program
 from scansion.languages.rule_names import RuleNames
@@ -72,6 +72,12 @@ class _Writer:
             return self.extra_name(node.rule)
         if isinstance(node, Tokens):
             return _tokens(node, place)
+        if isinstance(node, Budget):
+            raise UnsupportedError(
+                f"GBNF cannot say that {self.written[node.rule]} has at most {node.tokens} tokens",
+                construct="max_tokens",
+                hint="bound its characters instead",
+            )
         if isinstance(node, Seq):
             if not node.parts:
                 return '""'

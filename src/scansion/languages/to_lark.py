@@ -7,9 +7,26 @@ nothing is ignored, so the text means exactly what the program does.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from scansion.errors import UnsupportedError
-from scansion.grammar.nodes import EMPTY, Call, Choice, Expression, Repeat, Rules, Seq, Terminal, Text, Tokens, calls, choice, seq
+from scansion.grammar.nodes import (
+    EMPTY,
+    Budget,
+    Call,
+    Choice,
+    Expression,
+    Repeat,
+    Rules,
+    Seq,
+    Terminal,
+    Text,
+    Tokens,
+    budgets,
+    calls,
+    choice,
+    seq,
+)
 from scansion.languages.language_rules import class_ranges
 from scansion.languages.program_rules import rules_of_program
 from scansion.program import ProgramData
@@ -38,31 +55,52 @@ def to_lark(program: ProgramData, *, repeated_keys: bool = False) -> str:
 class _Writer:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.terminals = {name for name, body in rules.rules.items() if name != rules.start and _is_regular(body) and not _is_empty(body)}
+        # A rule that is called with one budget only has it as its own; for others there are rules that call them.
+        plainly = {called for body in rules.rules.values() for called in _plain_calls(body)} | {rules.start}
+        self.limits: dict[str, int] = {}
+        with_limit: list[tuple[str, int]] = []
+        for name, numbers in budgets(rules).items():
+            if name not in plainly and len(numbers) == 1:
+                self.limits[name] = min(numbers)
+            else:
+                with_limit += [(name, number) for number in sorted(numbers)]
+        self.terminals = {
+            name
+            for name, body in rules.rules.items()
+            if name != rules.start and name not in self.limits and _is_regular(body) and not _is_empty(body)
+        }
         self.names: dict[str, str] = {rules.start: "start"}
-        taken = {"start"}
+        self.taken = {"start"}
         for name in rules.rules:
             if name not in self.names:
-                plain = name.replace("-", "_").lower()
-                unique = plain
-                count = 1
-                while unique in taken:
-                    count += 1
-                    unique = f"{plain}_{count}"
-                taken.add(unique)
+                unique = self.fresh(name.replace("-", "_").lower())
                 self.names[name] = unique.upper() if name in self.terminals else unique
+        self.limited = {call: self.fresh(f"{self.names[call[0]].lower()}_max_{call[1]}") for call in with_limit}
+
+    def fresh(self, plain: str) -> str:
+        unique = plain
+        count = 1
+        while unique in self.taken:
+            count += 1
+            unique = f"{plain}_{count}"
+        self.taken.add(unique)
+        return unique
 
     def text(self) -> str:
-        return "%llguidance {}\n" + "".join(self.line(name, body) for name, body in self.rules.rules.items())
+        lines = [self.line(name, body) for name, body in self.rules.rules.items()]
+        lines += [f"{limited}[max_tokens={tokens}]: {self.names[name]}\n" for (name, tokens), limited in self.limited.items()]
+        return "%llguidance {}\n" + "".join(lines)
 
     def line(self, name: str, body: Expression) -> str:
         if name in self.terminals:
             return f"{self.names[name]}: {self.regular(body)}\n"
-        ways = [self.expression(way, _SEQUENCE) for way in (body.parts if isinstance(body, Choice) else (body,))]
+        whole = name in self.limits and _is_regular(body) and body != EMPTY  # one terminal, which is all llguidance takes there
+        ways = [self.expression(way, _SEQUENCE) for way in (body.parts if isinstance(body, Choice) and not whole else (body,))]
         if not ways:
             raise UnsupportedError(f"the rule {name} matches nothing, which Lark cannot say", construct=name)
-        line = f"{self.names[name]}: {' | '.join(ways)}"
-        return (line if len(line) <= _LINE else f"{self.names[name]}: " + "\n    | ".join(ways)) + "\n"
+        head = self.names[name] + (f"[max_tokens={self.limits[name]}]" if name in self.limits else "")
+        line = f"{head}: {' | '.join(ways)}"
+        return (line if len(line) <= _LINE else f"{head}: " + "\n    | ".join(ways)) + "\n"
 
     def expression(self, node: Expression, place: int) -> str:
         if node == EMPTY:
@@ -71,6 +109,8 @@ class _Writer:
             return self.regular(node)
         if isinstance(node, Call):
             return self.names[node.rule]
+        if isinstance(node, Budget):
+            return self.limited.get((node.rule, node.tokens)) or self.names[node.rule]
         if isinstance(node, Tokens):
             return _tokens(node, place)
         if isinstance(node, Seq):
@@ -105,6 +145,16 @@ class _Writer:
         """A regular part: a string where it is one word, a regex otherwise."""
         word = _word(node)
         return json.dumps(word, ensure_ascii=False) if word is not None else f"/{_regex(node, _CHOICE)}/"
+
+
+def _plain_calls(node: Expression) -> Iterator[str]:
+    if isinstance(node, Call):
+        yield node.rule
+    elif isinstance(node, (Seq, Choice)):
+        for part in node.parts:
+            yield from _plain_calls(part)
+    elif isinstance(node, Repeat):
+        yield from _plain_calls(node.body)
 
 
 def _is_regular(node: Expression) -> bool:
