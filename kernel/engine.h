@@ -363,6 +363,8 @@ class Engine {
     std::vector<bool> plentiful_rules_;        // rules with more values than can have been read; found when first asked
     std::vector<std::uint8_t> object_grows_;   // by object frame: 2 where not known yet
     FlatMap many_numbers_;   // number languages: 1 where they have too many values
+    FlatMap begun_;       // stack -> stack: its budgets have begun
+    FlatMap token_ends_;  // time << 32 | state -> state, where something begins or ends
     // of folding
     std::vector<StateId> folded_;                               // by state
     Separators separators_;
@@ -374,8 +376,6 @@ class Engine {
     FlatMap first_of_;                                          // kind << 32 | description: an item of the list, a lexeme state, a text
     FlatMap after_values_;                                      // frame << 32 | alternative: a description
     FlatMap values_from_;                                       // by stack: a description
-    FlatMap begun_;       // stack -> stack: its budgets have begun
-    FlatMap token_ends_;  // time << 32 | state -> state, where something begins or ends
     StateId start_ = dead_state;
     std::size_t stack_bytes_ = 0, stack_bytes_checked_ = 0;
 };
