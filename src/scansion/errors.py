@@ -42,7 +42,7 @@ class GrammarError(ScansionError, ValueError):
         pointer: JSON pointer into the schema (``/properties/a/minimum``; ``""`` is the whole schema), or None.
         construct: name of the keyword or construct at fault (``minimum``, ``repetition``), or None.
         hint: what to do about it, or None.
-        line, column: position in a grammar text, counted from 1, or None.
+        line, column: position in a grammar text, counted from 1, or None. A schema inside a grammar has a pointer as well.
         offset: position in a grammar text or pattern, in code points counted from 0, or None.
     """
 
@@ -68,12 +68,12 @@ class GrammarError(ScansionError, ValueError):
 
     def __str__(self) -> str:
         where = ""
-        if self.pointer is not None:
-            where = f"#{self.pointer}: "
-        elif self.line is not None:
+        if self.line is not None:
             where = f"line {self.line}, column {self.column}: "
-        elif self.offset is not None:
+        elif self.offset is not None and self.pointer is None:
             where = f"at offset {self.offset}: "
+        if self.pointer is not None:
+            where += f"#{self.pointer}: "
         return f"{where}{self.message}" + (f" ({self.hint})" if self.hint else "")
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from tests.languages.texts import BYTES, check_texts, is_text
 
-from scansion import Grammar, GrammarError, LimitError, UnsupportedError, Vocabulary
+from scansion import Grammar, GrammarError, LimitError, ScansionError, UnsatisfiableError, UnsupportedError, Vocabulary
+from scansion.json_schema import UnresolvedError
 
 CASES = {
     "strings": ('start: "a" "b"i "\\u0041\\x42\\n\\"\\/"', ['abAB\n"/', 'aBAB\n"/'], ["ab", "AbAB"]),
@@ -166,6 +169,27 @@ def test_error_names_the_line_and_the_cause(name: str) -> None:
     assert caught.value.line == line
     assert words in str(caught.value)
     assert "^" in str(caught.value)
+
+
+SCHEMA_ERRORS = {
+    "a keyword": ('{"properties": {"a": {"maxLength": -1}}}', GrammarError, "#/properties/a/maxLength: "),
+    "a pattern": ('{"pattern": "(a)\\\\1"}', UnsupportedError, "#/pattern: in the pattern"),
+    "a contradiction": ('{"allOf": [{"type": "string"}, {"type": "integer"}]}', UnsatisfiableError, "#: no value satisfies"),
+    "a document": ('{"$ref": "http://example.com/x"}', UnresolvedError, "#/$ref: "),
+    "a limit": ('{"type": "array", "minItems": 100000000000}', LimitError, "#/minItems: "),
+    "no schema": ("5", GrammarError, "#: a schema must be"),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMA_ERRORS)
+def test_errors_of_a_schema_name_its_line_too(name: str) -> None:
+    schema, kind, words = SCHEMA_ERRORS[name]
+    with pytest.raises(ScansionError) as caught:
+        Grammar.from_lark(f'start: a\na: "x" | %json {schema}')
+    assert type(caught.value) is kind
+    assert str(caught.value).startswith(f"line 2, column 10: {words}")
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert str(copy) == str(caught.value) == caught.value.args[0]
 
 
 def test_deep_groups_meet_a_limit() -> None:

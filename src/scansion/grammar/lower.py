@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from scansion._kernel import CALL, LEX, TEXT, TOKEN
-from scansion.errors import UnsupportedError
+from scansion.errors import GrammarError, LimitError, UnsupportedError
 from scansion.grammar.check import check, without_unused
 from scansion.grammar.collapse import collapse
 from scansion.grammar.ignore import place_ignored
@@ -123,9 +123,24 @@ class _Writer:
             return self.repetition(expression, following)
         if isinstance(expression, Tokens):
             return builder.node(TOKEN, encode_token_set(builder, expression), following, label)
+        return builder.node(CALL, self.schema(expression), following, label)
+
+    def schema(self, value: JsonValue) -> int:
+        """The program rule of a JSON value. Its errors name the place in the grammar's text too."""
         if self.json_value is None:
             raise UnsupportedError("this grammar language holds a JSON schema where none can be used", construct="%json")
-        return builder.node(CALL, self.json_value(builder, expression), following, label)
+        try:
+            return self.json_value(self.builder, value)
+        except GrammarError as error:
+            if value.position is not None and error.line is None:
+                error.line, error.column = value.position
+                error.args = (str(error),)
+            raise
+        except LimitError as error:
+            if value.position is None:
+                raise
+            line, column = value.position
+            raise LimitError(f"line {line}, column {column}: {error}", limit=error.limit, allowed=error.allowed) from None
 
     def repetition(self, expression: Repeat, following: int) -> int:
         builder, label = self.builder, self.label

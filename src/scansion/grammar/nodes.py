@@ -117,10 +117,14 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A JSON value that keeps to a schema: ``schema`` is its JSON text, ``options`` are those of ``from_json_schema``."""
+    """A JSON value that keeps to a schema: ``schema`` is its JSON text, ``options`` are those of ``from_json_schema``.
+
+    ``position`` is the line and column, from 1, where it stands in a grammar's text, for messages.
+    """
 
     schema: str
     options: tuple[tuple[str, str], ...] = ()
+    position: tuple[int, int] | None = field(default=None, compare=False)
 
 
 Expression = Text | Terminal | Call | Budget | Seq | Choice | Repeat | Tokens | JsonValue

@@ -191,7 +191,7 @@ class _Compiler:
         if isinstance(tree, SpecialToken):
             return self.token(tree)
         if isinstance(tree, JsonSchema):
-            return JsonValue(tree.schema, (("whitespace", "flexible"),))
+            return JsonValue(tree.schema, (("whitespace", "flexible"),), self.source.position(tree.offset))
         if isinstance(tree, NestedGrammar):
             return self.nested(tree)
         if isinstance(tree, Both):
