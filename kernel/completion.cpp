@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -25,54 +26,141 @@ std::uint64_t Completion::member_cost(const ObjectSpec& spec, std::uint32_t prop
     return add(lexemes_.key_spelling(p.key).size(), Lexemes::instance().min_bytes(engine_.program().punctuation.colon), value_cost(p.value));
 }
 
-// Costs of finishing a rule from each node, by sweeps to the least fixpoint.
-void Completion::prepare() {
-    if (ready_) return;
-    ready_ = true;
+namespace {
+// Lists of numbers by number, one after the other in one array.
+class Lists {
+  public:
+    explicit Lists(std::size_t count) : begin_(count + 1, 0) {}
+    // `each(add)` calls `add(list, entry)` for every entry, and does so twice.
+    template <class Each>
+    void fill(Each each) {
+        each([&](std::uint32_t list, std::uint32_t) { ++begin_[list + 1]; });
+        for (std::size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
+        entries_.resize(begin_.back());
+        std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+        each([&](std::uint32_t list, std::uint32_t entry) { entries_[next[list]++] = entry; });
+    }
+    std::span<const std::uint32_t> operator[](std::uint32_t list) const { return {entries_.data() + begin_[list], entries_.data() + begin_[list + 1]}; }
+
+  private:
+    std::vector<std::uint32_t> begin_, entries_;
+};
+
+template <class Visit>
+void for_each_rule(const Program& p, const Node& n, Visit visit) {
+    auto value = [&](const Value& v) {
+        for (const Alternative& a : v) visit(a.rule);
+    };
+    if (n.op == Op::call) visit(n.a);
+    if (n.op == Op::repeat || n.op == Op::budget) visit(p.targets[n.a]);
+    if (n.op == Op::object) {
+        for (const Property& property : p.objects[n.a].properties) value(property.value);
+        for (const Group& group : p.objects[n.a].groups) value(group.value);
+    }
+    if (n.op == Op::array) {
+        for (const Value& v : p.arrays[n.a].prefix) value(v);
+        value(p.arrays[n.a].rest);
+    }
+}
+}  // namespace
+
+// What it takes to finish the rule from a node, as far as the costs of what follows and of the rules it calls are known.
+std::uint64_t Completion::cost_from(std::uint32_t i) {
     const Program& p = engine_.program();
-    node_cost_.assign(p.nodes.size(), impossible);
-    rule_cost_.assign(p.rules.size(), impossible);
+    const Node& n = p.nodes[i];
     auto lex = [&](LexId id) -> std::uint64_t {
         if (id == dead_lex) return impossible;
         std::uint32_t bytes = lexemes_.min_bytes(id);
         return bytes == 0xffffffffu ? impossible : bytes;
     };
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (std::size_t i = p.nodes.size(); i-- > 0;) {
-            const Node& n = p.nodes[i];
+    switch (n.op) {
+        case Op::ret: return 0;
+        case Op::fail: return impossible;
+        case Op::lex: return add(lex(p.lexemes[n.a]), node_cost_[n.b]);
+        case Op::call: return add(rule_cost_[n.a], node_cost_[n.b]);
+        case Op::budget: return add(rule_cost_[p.budget_at(i).rule], node_cost_[n.b]);
+        case Op::alt: {
             std::uint64_t cost = impossible;
-            switch (n.op) {
-                case Op::ret: cost = 0; break;
-                case Op::fail: break;
-                case Op::lex: cost = add(lex(p.lexemes[n.a]), node_cost_[n.b]); break;
-                case Op::call: cost = add(rule_cost_[n.a], node_cost_[n.b]); break;
-                case Op::budget: cost = add(rule_cost_[p.budget_at(static_cast<std::uint32_t>(i)).rule], node_cost_[n.b]); break;
-                case Op::alt:
-                    for (std::uint32_t k = 0; k < n.b; ++k) cost = std::min(cost, node_cost_[p.targets[n.a + k]]);
-                    break;
-                case Op::token: cost = add(1, node_cost_[n.b]); break;
-                case Op::object: {
-                    FrameId f = engine_.object_frames().initial(n.a);
-                    if (f != no_frame) cost = add(lex(p.punctuation.object_open), object_rest(f, false), node_cost_[n.b]);
-                    break;
-                }
-                case Op::array:
-                    cost = add(lex(p.punctuation.array_open), array_rest(engine_.array_frames().initial(n.a), false), node_cost_[n.b]);
-                    break;
-                case Op::repeat: {
-                    Repeat r = p.repeat_at(static_cast<std::uint32_t>(i));
-                    std::uint64_t body = rule_cost_[r.rule];
-                    cost = r.low == 0 ? node_cost_[n.b] : body == impossible ? impossible : add(body * r.low, node_cost_[n.b]);
-                    break;
-                }
+            for (std::uint32_t k = 0; k < n.b; ++k) cost = std::min(cost, node_cost_[p.targets[n.a + k]]);
+            return cost;
+        }
+        case Op::token: return add(1, node_cost_[n.b]);
+        case Op::object: {
+            FrameId f = engine_.object_frames().initial(n.a);
+            return f == no_frame ? impossible : add(lex(p.punctuation.object_open), object_rest(f, false), node_cost_[n.b]);
+        }
+        case Op::array: return add(lex(p.punctuation.array_open), array_rest(engine_.array_frames().initial(n.a), false), node_cost_[n.b]);
+        case Op::repeat: {
+            const Repeat r = p.repeat_at(i);
+            const std::uint64_t body = rule_cost_[r.rule];
+            return r.low == 0 ? node_cost_[n.b] : body == impossible ? impossible : add(body * r.low, node_cost_[n.b]);
+        }
+    }
+    return impossible;
+}
+
+// Costs of finishing a rule from each node, cheapest first, each handed on to what it is part of (Knuth, "A generalization of Dijkstra's
+// algorithm", 1977). Containers, which depend on many costs, are reckoned once all that is cheaper has been handed on.
+void Completion::prepare() {
+    if (ready_) return;
+    ready_ = true;
+    const Program& p = engine_.program();
+    const auto nodes = static_cast<std::uint32_t>(p.nodes.size()), rules = static_cast<std::uint32_t>(p.rules.size());
+    node_cost_.assign(nodes, impossible);
+    rule_cost_.assign(rules, impossible);
+    Lists node_users(nodes), rule_users(rules), rules_at(nodes);
+    node_users.fill([&](auto add_user) {
+        for (std::uint32_t i = 0; i < nodes; ++i) {
+            const Node& n = p.nodes[i];
+            if (n.op == Op::alt)
+                for (std::uint32_t k = 0; k < n.b; ++k) add_user(p.targets[n.a + k], i);
+            else if (n.op != Op::ret && n.op != Op::fail)
+                add_user(n.b, i);
+        }
+    });
+    rule_users.fill([&](auto add_user) {
+        for (std::uint32_t i = 0; i < nodes; ++i) for_each_rule(p, p.nodes[i], [&](std::uint32_t rule) { add_user(rule, i); });
+    });
+    rules_at.fill([&](auto add_rule) {
+        for (std::uint32_t r = 0; r < rules; ++r) add_rule(p.rules[r], r);
+    });
+
+    using Entry = std::pair<std::uint64_t, std::uint32_t>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    std::vector<std::uint32_t> containers;
+    std::vector<bool> waiting(nodes, false);  // in `containers`
+    auto improve = [&](std::uint32_t i, std::uint64_t cost) {
+        if (cost >= node_cost_[i]) return;
+        node_cost_[i] = cost;
+        queue.emplace(cost, i);
+    };
+    auto hand_on = [&](std::uint32_t user, std::uint64_t cost) {
+        const Op op = p.nodes[user].op;
+        if (op == Op::alt)
+            improve(user, cost);
+        else if (op != Op::object && op != Op::array)
+            improve(user, cost_from(user));
+        else if (!waiting[user])
+            waiting[user] = true, containers.push_back(user);
+    };
+    for (std::uint32_t i = 0; i < nodes; ++i)
+        if (p.nodes[i].op == Op::ret) improve(i, 0);
+    while (true) {
+        while (!queue.empty()) {
+            const auto [cost, i] = queue.top();
+            queue.pop();
+            if (cost > node_cost_[i]) continue;
+            for (std::uint32_t rule : rules_at[i]) {
+                rule_cost_[rule] = cost;
+                for (std::uint32_t user : rule_users[rule]) hand_on(user, impossible);
             }
-            if (cost < node_cost_[i]) node_cost_[i] = cost, changed = true;
+            for (std::uint32_t user : node_users[i]) hand_on(user, cost);
         }
-        for (std::size_t r = 0; r < p.rules.size(); ++r) {
-            std::uint64_t cost = node_cost_[p.rules[r]];
-            if (cost < rule_cost_[r]) rule_cost_[r] = cost, changed = true;
-        }
+        if (containers.empty()) return;
+        std::vector<std::uint32_t> now;
+        now.swap(containers);
+        for (std::uint32_t i : now) waiting[i] = false;
+        for (std::uint32_t i : now) improve(i, cost_from(i));
     }
 }
 

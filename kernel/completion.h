@@ -27,6 +27,7 @@ class Completion {
     StateId alike(StateId state) { return engine_.tracked(state) ? engine_.without_idle_zeros(state) : state; }
     bool best_first(StateId start, std::string& out, std::size_t limit);
     bool descend(StateId start, std::string& out, std::size_t limit);
+    std::uint64_t cost_from(std::uint32_t node);
     void prepare();
     std::uint64_t stack_cost(StackId stack);
     std::uint64_t item_cost(const Item& item);
