@@ -1,6 +1,7 @@
 """A slow recogniser of grammars with budgets of tokens: every reading is a stack of its own, nothing is shared or remembered.
 
-A grammar gives each rule its alternatives, lists of items, and perhaps a budget. An item is a character or the name of a rule.
+A grammar gives each rule its alternatives, lists of items, and perhaps a budget. An item is a character or the name of a rule; names that
+are no names in Lark are what Lark writes in place of such a rule: a regex, a repetition.
 Readings are tuples, the top first:
 
 - a ``str``: a character or rule still to come,
@@ -34,6 +35,8 @@ class Grammar(NamedTuple):
     def lark(self) -> str:
         lines = []
         for name, ways in self.rules.items():
+            if not name.isalnum():
+                continue
             attribute = f"[max_tokens={self.budgets[name]}]" if name in self.budgets else ""
             written = (" ".join(item if item in self.rules else f'"{item}"' for item in way) or '""' for way in ways)
             lines.append(f"{name}{attribute}: {' | '.join(written)}")
@@ -118,13 +121,22 @@ def random_grammar(draw: random.Random) -> Grammar | None:
     """A small grammar without left recursion, or None."""
     names = ["start", *(f"r{number}" for number in range(draw.randint(1, 5)))]
 
-    def item() -> str:
-        return draw.choice(names[1:]) if draw.random() < 0.4 else draw.choice("aabbé")
+    def item(number: int) -> str:
+        chance = draw.random()
+        later = names[number + 1 :]
+        if chance < 0.5:
+            name = draw.choice(later if later and draw.random() < 0.7 else names[1:])
+            return name if chance < 0.35 else name + draw.choice(("{1,3}", "*"))
+        return draw.choice(("/[abé]*/", "/b+|ab/")) if chance < 0.6 else draw.choice("aabbé")
 
     rules: dict[str, list[list[str]]] = {}
-    for name in names:
-        ways = [[item() for _ in range(draw.choice((0, 1, 2, 2, 3)))] for _ in range(draw.choice((1, 2, 2, 3)))]
-        rules[name] = ways
+    for number, name in enumerate(names):
+        first = [draw.choice(("a", "a", "b", "b", "")) for _ in range(draw.choice((1, 2, 2, 3)))]
+        rules[name] = [[*letter, *(item(number) for _ in range(draw.choice((0, 0, 1, 1, 2))))] for letter in first]
+    rules |= {f"{name}{{1,3}}": [[name], [name, name], [name, name, name]] for name in names[1:]}
+    rules |= {f"{name}*": [[], [name, f"{name}*"]] for name in names[1:]}
+    rules |= {"/[abé]*/": [[], *([character, "/[abé]*/"] for character in "abé")], "/b+|ab/": [["a", "b"], ["b"], ["b", "/b*/"]]}
+    rules["/b*/"] = [[], ["b", "/b*/"]]
     budgets = {name: draw.choice((0, 1, 1, 2, 2, 3, 4, 7)) for name in names if draw.random() < 0.55}
     grammar = Grammar(rules, budgets)
     return None if not budgets or _is_left_recursive(grammar) else grammar

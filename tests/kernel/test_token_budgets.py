@@ -131,3 +131,30 @@ def test_forced_bytes_are_forced_however_they_are_cut(rounds: Callable[[int], in
                 forced = forced[len(PIECES[token]) :]
                 spans += 1
     assert spans > 300
+
+
+def test_token_terminals_count_as_the_tokens_they_are() -> None:
+    vocabulary = Vocabulary([b"a", b"!", None, None], [3], [])
+    grammar = ScansionGrammar.from_lark('start: a "!"\na[max_tokens=2]: (<[2]> | "a")*')
+    matcher = Matcher(Constraint(grammar.program.kernel(), vocabulary))
+    for tokens in ((2, 2), (0, 2), (2, 0), (0, 0)):
+        matcher.reset()
+        for token in tokens:
+            assert mask_of(matcher, 4) == {0, 1, 2}
+            assert matcher.accept(token)
+        assert mask_of(matcher, 4) == {1}
+
+
+def test_a_matcher_says_whether_it_counts() -> None:
+    for text, counts in (('start: "a"', False), ('start: a\na[max_tokens=3]: "a"', True), ('start: a\na[max_tokens=0]: "a"', False)):
+        assert Matcher(Constraint(ScansionGrammar.from_lark(text).program.kernel(), VOCABULARY)).counts_tokens == counts
+
+
+def test_places_that_differ_in_what_is_left_are_told_apart() -> None:
+    matcher = Matcher(Constraint(ScansionGrammar.from_lark("start: a\na[max_tokens=9]: /a*/").program.kernel(), VOCABULARY))
+    assert matcher.accept(0)
+    first = matcher.state_id
+    assert matcher.accept(0)
+    assert matcher.state_id != first
+    matcher.rollback(1)
+    assert matcher.state_id == first
