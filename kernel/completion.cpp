@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <queue>
-#include <span>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "uses.h"
 
 namespace scansion {
 
@@ -25,44 +26,6 @@ std::uint64_t Completion::member_cost(const ObjectSpec& spec, std::uint32_t prop
     const Property& p = spec.properties[property];
     return add(lexemes_.key_spelling(p.key).size(), Lexemes::instance().min_bytes(engine_.program().punctuation.colon), value_cost(p.value));
 }
-
-namespace {
-// Lists of numbers by number, one after the other in one array.
-class Lists {
-  public:
-    explicit Lists(std::size_t count) : begin_(count + 1, 0) {}
-    // `each(add)` calls `add(list, entry)` for every entry, and does so twice.
-    template <class Each>
-    void fill(Each each) {
-        each([&](std::uint32_t list, std::uint32_t) { ++begin_[list + 1]; });
-        for (std::size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
-        entries_.resize(begin_.back());
-        std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
-        each([&](std::uint32_t list, std::uint32_t entry) { entries_[next[list]++] = entry; });
-    }
-    std::span<const std::uint32_t> operator[](std::uint32_t list) const { return {entries_.data() + begin_[list], entries_.data() + begin_[list + 1]}; }
-
-  private:
-    std::vector<std::uint32_t> begin_, entries_;
-};
-
-template <class Visit>
-void for_each_rule(const Program& p, const Node& n, Visit visit) {
-    auto value = [&](const Value& v) {
-        for (const Alternative& a : v) visit(a.rule);
-    };
-    if (n.op == Op::call) visit(n.a);
-    if (n.op == Op::repeat || n.op == Op::budget) visit(p.targets[n.a]);
-    if (n.op == Op::object) {
-        for (const Property& property : p.objects[n.a].properties) value(property.value);
-        for (const Group& group : p.objects[n.a].groups) value(group.value);
-    }
-    if (n.op == Op::array) {
-        for (const Value& v : p.arrays[n.a].prefix) value(v);
-        value(p.arrays[n.a].rest);
-    }
-}
-}  // namespace
 
 // What it takes to finish the rule from a node, as far as the costs of what follows and of the rules it calls are known.
 std::uint64_t Completion::cost_from(std::uint32_t i) {
@@ -105,30 +68,13 @@ void Completion::prepare() {
     if (ready_) return;
     ready_ = true;
     const Program& p = engine_.program();
-    const auto nodes = static_cast<std::uint32_t>(p.nodes.size()), rules = static_cast<std::uint32_t>(p.rules.size());
-    node_cost_.assign(nodes, impossible);
-    rule_cost_.assign(rules, impossible);
-    Lists node_users(nodes), rule_users(rules), rules_at(nodes);
-    node_users.fill([&](auto add_user) {
-        for (std::uint32_t i = 0; i < nodes; ++i) {
-            const Node& n = p.nodes[i];
-            if (n.op == Op::alt)
-                for (std::uint32_t k = 0; k < n.b; ++k) add_user(p.targets[n.a + k], i);
-            else if (n.op != Op::ret && n.op != Op::fail)
-                add_user(n.b, i);
-        }
-    });
-    rule_users.fill([&](auto add_user) {
-        for (std::uint32_t i = 0; i < nodes; ++i) for_each_rule(p, p.nodes[i], [&](std::uint32_t rule) { add_user(rule, i); });
-    });
-    rules_at.fill([&](auto add_rule) {
-        for (std::uint32_t r = 0; r < rules; ++r) add_rule(p.rules[r], r);
-    });
-
+    node_cost_.assign(p.nodes.size(), impossible);
+    rule_cost_.assign(p.rules.size(), impossible);
+    const Uses uses(p);
     using Entry = std::pair<std::uint64_t, std::uint32_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     std::vector<std::uint32_t> containers;
-    std::vector<bool> waiting(nodes, false);  // in `containers`
+    std::vector<bool> waiting(p.nodes.size(), false);  // in `containers`
     auto improve = [&](std::uint32_t i, std::uint64_t cost) {
         if (cost >= node_cost_[i]) return;
         node_cost_[i] = cost;
@@ -143,18 +89,18 @@ void Completion::prepare() {
         else if (!waiting[user])
             waiting[user] = true, containers.push_back(user);
     };
-    for (std::uint32_t i = 0; i < nodes; ++i)
+    for (std::uint32_t i = 0; i < p.nodes.size(); ++i)
         if (p.nodes[i].op == Op::ret) improve(i, 0);
     while (true) {
         while (!queue.empty()) {
             const auto [cost, i] = queue.top();
             queue.pop();
             if (cost > node_cost_[i]) continue;
-            for (std::uint32_t rule : rules_at[i]) {
+            for (std::uint32_t rule : uses.rules_at[i]) {
                 rule_cost_[rule] = cost;
-                for (std::uint32_t user : rule_users[rule]) hand_on(user, impossible);
+                for (std::uint32_t user : uses.of_rule[rule]) hand_on(user, impossible);
             }
-            for (std::uint32_t user : node_users[i]) hand_on(user, cost);
+            for (std::uint32_t user : uses.of_node[i]) hand_on(user, cost);
         }
         if (containers.empty()) return;
         std::vector<std::uint32_t> now;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "uses.h"
+
 namespace scansion {
 
 namespace {
@@ -100,6 +102,42 @@ void Program::refuse_budgets_in_containers() const {
     }
 }
 
+// A rule is nullable if its end is reachable from its entry without consuming; each node of which that is found hands it on once.
+void Program::find_nullable() {
+    const Lexemes& lex = Lexemes::instance();
+    const Uses uses(*this);
+    nullable.assign(rules.size(), false);
+    std::vector<bool> ends(nodes.size(), false);
+    std::vector<std::uint32_t> todo;
+    auto found = [&](std::uint32_t i) {
+        if (!ends[i]) ends[i] = true, todo.push_back(i);
+    };
+    auto look_at = [&](std::uint32_t i) {
+        const Node& n = nodes[i];
+        bool passes = false;
+        switch (n.op) {
+            case Op::lex: passes = lexemes[n.a] != dead_lex && lex.accepting(lexemes[n.a]); break;
+            case Op::call: passes = nullable[n.a]; break;
+            case Op::budget: passes = nullable[budget_at(i).rule]; break;
+            case Op::repeat: passes = repeat_at(i).low == 0 || nullable[repeat_at(i).rule]; break;
+            case Op::alt: return found(i);  // asked where one of its nodes ends
+            default: return;
+        }
+        if (passes && ends[n.b]) found(i);
+    };
+    for (std::uint32_t i = 0; i < nodes.size(); ++i)
+        if (nodes[i].op == Op::ret) found(i);
+    while (!todo.empty()) {
+        const std::uint32_t i = todo.back();
+        todo.pop_back();
+        for (std::uint32_t rule : uses.rules_at[i]) {
+            nullable[rule] = true;
+            for (std::uint32_t user : uses.of_rule[rule]) look_at(user);
+        }
+        for (std::uint32_t user : uses.of_node[i]) look_at(user);
+    }
+}
+
 void Program::verify() {
     const std::size_t n = nodes.size();
     auto node_at = [&](std::uint32_t i, const char* what) {
@@ -156,15 +194,13 @@ void Program::verify() {
 
     if (has_budgets) refuse_budgets_in_containers();
 
-    // Nullable rules: a fixpoint over "the end is reachable from this node without consuming". Most programs settle in one or two rounds.
+    find_nullable();
     const Lexemes& lex = Lexemes::instance();
-    nullable.assign(rules.size(), false);
     std::vector<std::uint32_t> stack;
     std::vector<std::uint32_t> seen(n, 0);
     std::uint32_t round = 0;
     // Walks the nodes reachable from a rule's entry without consuming; calls `visit(callee)` for rules entered there.
     auto walk = [&](std::uint32_t rule, auto visit) {
-        bool reaches_end = false;
         ++round;
         stack.assign(1, rules[rule]);
         while (!stack.empty()) {
@@ -174,7 +210,6 @@ void Program::verify() {
             seen[i] = round;
             const Node& node = nodes[i];
             switch (node.op) {
-                case Op::ret: reaches_end = true; break;
                 case Op::lex:
                     if (lexemes[node.a] != dead_lex && lex.accepting(lexemes[node.a])) stack.push_back(node.b);
                     break;
@@ -200,13 +235,7 @@ void Program::verify() {
                 default: break;
             }
         }
-        return reaches_end;
     };
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (std::uint32_t r = static_cast<std::uint32_t>(rules.size()); r-- > 0;)
-            if (!nullable[r] && walk(r, [](std::uint32_t) {})) nullable[r] = changed = true;
-    }
     // Topological order of "is entered at the same position": left recursion is a cycle here.
     rank.assign(rules.size(), 0);
     std::vector<std::uint8_t> state(rules.size(), 0);  // 0 new, 1 on the path, 2 done

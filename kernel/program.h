@@ -111,6 +111,7 @@ struct Program {
 
   private:
     void refuse_budgets_in_containers() const;
+    void find_nullable();
 };
 
 }  // namespace scansion
