@@ -46,7 +46,7 @@ StateId Rehearsal::value(StateId at) {
         const LexRow& row = lexemes_.row(t.lex);
         text |= row.step('"') != dead_lex;
         number |= row.step('1') != dead_lex;
-        if (next == dead_state) next = engine_.after(below);
+        if (next == dead_state && !t.item) next = engine_.after(below);  // inside an item of a unique array what follows depends on its text
     }
     if (text) see(engine_.step(at, '"'));
     if (number) {
