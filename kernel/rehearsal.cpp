@@ -27,6 +27,7 @@ std::string_view Rehearsal::next_key(StateId at) {
 }
 
 StateId Rehearsal::value(StateId at) {
+    ++states_;
     StateId next = dead_state;
     bool text = false, number = false;
     for (std::size_t i = 0; i < engine_.thread_count(at); ++i) {
