@@ -1,5 +1,6 @@
 // Folding: one state for all that no single token tells apart.
 #include <algorithm>
+#include <bit>
 
 #include "engine.h"
 
@@ -23,13 +24,14 @@ Engine::Separators Engine::find_separators() {
             const auto [lex, read] = todo[i];
             if (todo.size() > 64 || (!read && lexemes_.accepting(lex))) return false;
             if (!read) before.push_back(lex);
-            for (std::uint32_t b = 0; b < 256; ++b) {
-                const LexId to = lexemes_.step(lex, static_cast<std::uint8_t>(b));
-                if (to == dead_lex) continue;
-                if (!space(b) && b != mark) return false;
-                const std::pair<LexId, bool> next{to, read || b == mark};
-                if (std::find(todo.begin(), todo.end(), next) == todo.end()) todo.push_back(next);
-            }
+            const LexRow& row = lexemes_.row(lex);
+            for (std::uint32_t w = 0; w < 4; ++w)
+                for (std::uint64_t bits = row.live[w]; bits; bits &= bits - 1) {
+                    const std::uint32_t b = w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+                    if (!space(b) && b != mark) return false;
+                    const std::pair<LexId, bool> next{row.step(static_cast<std::uint8_t>(b)), read || b == mark};
+                    if (std::find(todo.begin(), todo.end(), next) == todo.end()) todo.push_back(next);
+                }
         }
         return true;
     };
@@ -51,6 +53,7 @@ const Engine::Unseen& Engine::unseen(std::uint32_t spec, const KeyTails& tails) 
     for (const Property& p : program_->objects[spec].properties) {
         const std::string& spelled = lexemes_.key_spelling(p.key);
         auto goes_on = [&](const std::string& tail) {
+            if (tail[1] != spelled[1]) return false;  // both are more than a quote
             const std::size_t n = std::min(spelled.size(), tail.size());
             return spelled.compare(0, n, tail, 0, n) == 0;
         };

@@ -23,7 +23,9 @@ class Masks {
           vocabulary_(vocabulary),
           tokens_{vocabulary.longest_token(), vocabulary.key_tails(), [&vocabulary](LexId lex) { return vocabulary.shared_state(lex); },
                   [&vocabulary](std::string_view text) { return vocabulary.seen(text); },
-                  [this](const Thread& thread, const Item& item) -> const KeyEnds& { return declared_ends(0, thread, item); }} {}
+                  [this](const Thread& thread, const Item& item) -> const KeyEnds& { return declared_ends(0, thread, item); }},
+          scratch_(vocabulary.take_buffer()) {}
+    ~Masks() { vocabulary_.give_back(std::move(scratch_)); }
     Masks(const Masks&) = delete;
 
     // Writes ceil(V / 32) words.

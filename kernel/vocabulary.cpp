@@ -71,6 +71,19 @@ std::uint32_t Vocabulary::depth(std::uint32_t node) const {
     return depth;
 }
 
+std::vector<std::uint32_t> Vocabulary::take_buffer() {
+    std::lock_guard lock(mutex_);
+    if (buffers_.empty()) return {};
+    std::vector<std::uint32_t> buffer = std::move(buffers_.back());
+    buffers_.pop_back();
+    return buffer;
+}
+
+void Vocabulary::give_back(std::vector<std::uint32_t> buffer) {
+    std::lock_guard lock(mutex_);
+    if (buffers_.size() < buffer_limit) buffers_.push_back(std::move(buffer));
+}
+
 Seen Vocabulary::seen(std::string_view text) const {
     std::uint32_t at = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {

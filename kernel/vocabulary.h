@@ -73,6 +73,9 @@ class Vocabulary {
     // One copy of a mask that many states and grammars have, of words() words.
     using Bits = std::shared_ptr<const std::vector<std::uint32_t>>;
     Bits whole(const std::vector<std::uint32_t>& bits);
+    // A buffer for a mask, from those that are used no more.
+    std::vector<std::uint32_t> take_buffer();
+    void give_back(std::vector<std::uint32_t> buffer);
     std::size_t slice_bytes() const { return slice_bytes_ + wholes_.size() * words() * 4; }
     std::size_t slice_count() const { return slices_.size(); }
 
@@ -126,6 +129,8 @@ class Vocabulary {
     std::unordered_map<std::uint64_t, Cached> slices_;
     std::list<std::uint64_t> recent_;  // front: used last
     std::size_t slice_bytes_ = 0;
+    static constexpr std::size_t buffer_limit = 16;
+    std::vector<std::vector<std::uint32_t>> buffers_;
     std::vector<Bits> wholes_;
     IndexTable whole_table_;
     FlatMap shared_, farthest_;  // by lexeme state
