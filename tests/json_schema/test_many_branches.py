@@ -161,6 +161,14 @@ FAST = {
     "bounds nothing reaches": ({"maxLength": 10**30, "maxItems": 10**30, "maxProperties": 10**30, "maxContains": 10**12}, None),
     "more characters than are written": ({"minLength": 10**30}, "least_count"),
     "more items than are written": ({"items": {"minItems": 1e12}}, "least_count"),
+    "items that differ at their far end": (
+        {
+            "$defs": {f"a{i}": {"items": {"$ref": f"#/$defs/a{i + 1}"}, "minItems": 1, "maxItems": 1, "type": "array"} for i in range(300)}
+            | {"a300": {"enum": ["x", "y"]}},
+            **{"type": "array", "uniqueItems": True, "minItems": 2, "maxItems": 3, "items": {"$ref": "#/$defs/a0"}},
+        },
+        None,
+    ),
     "too many items that differ": ({"type": "array", "uniqueItems": True, "minItems": 100_000}, "unique_items"),
     "a count of many digits": ('{"minLength": 1e999999999}', "exponent"),
     "a whole number of many digits": (f'{{"const": {"9" * 100_000}}}', "exponent"),

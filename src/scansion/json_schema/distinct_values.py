@@ -53,7 +53,7 @@ class DistinctValues:
                     found.add(value)
                     if len(found) >= limit:
                         return None
-        except _ManyError:
+        except (_ManyError, RecursionError):  # what is nested deeper than can be followed is not known to be few
             return None
         return found
 
