@@ -156,15 +156,30 @@ ERRORS = {
     "bounds the wrong way round": ('start: "a"{3,1}', GrammarError, 1, "at most 1"),
     "mixed case": ('start: Foo\nFoo: "a"', GrammarError, 1, "mixes cases"),
     "unclosed group": ('start: ("a" "b"', GrammarError, 1, "close the group"),
+    "fraction as a parameter": ('start: p::1.5\np::_: "a"', GrammarError, 1, "whole number"),
+    "hexadecimal without digits": ('start: p::0\np::_: "a" %if eq(_, 0x_)', GrammarError, 2, "whole number"),
+    "binary of nines": ("start: a\na[max_tokens=0b9]: /x*/", GrammarError, 2, "whole number"),
+    "parameter of 65 bits": ('start: p::0x1_0000000000000000\np::_: "a"', GrammarError, 1, "64-bit"),
+    "parametric terminal": ('start: A\nA::_: "a"', GrammarError, 2, "takes no parameter"),
+    "import of what is defined": ('%import common.INT\nstart: INT\nINT: "a"', GrammarError, 1, "imported and also defined"),
+    "two imports of one name": ("start: A\n%import common.INT -> A\n%import common.WS -> A", GrammarError, 3, "imported otherwise"),
+    "surrogate in a substring": ('start: %regex {"substring_chars": "\\ud800"}', GrammarError, 1, "surrogate"),
+    "number in a substring": ('start: %regex {"substring_chars": 55}', UnsupportedError, 1, "not known"),
+    "grammar inside itself": ("start: @self", GrammarError, 1, "@self needs itself: @self -> @self"),
+    "grammars inside each other": ("start: @a", GrammarError, 1, "in the grammar @b: the grammar @a needs itself: @a -> @b -> @a"),
+    "error inside a grammar": ("start: @wrong", GrammarError, 2, "in the grammar @wrong: the rule missing"),
     "nothing to repeat": ("start: * ", GrammarError, 1, "found '*'"),
 }
+
+
+NESTED = {"self": 'start: "a" @self?', "a": "start: @b", "b": "start: @a", "wrong": 'start: "a"\n | missing'}
 
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_error_names_the_line_and_the_cause(name: str) -> None:
     text, kind, line, words = ERRORS[name]
     with pytest.raises(GrammarError) as caught:
-        Grammar.from_lark(text)
+        Grammar.from_lark(text, grammars=NESTED)
     assert type(caught.value) is kind
     assert caught.value.line == line
     assert words in str(caught.value)
@@ -229,6 +244,42 @@ def test_too_many_values_of_a_parameter_meet_a_limit() -> None:
 def test_grammars_refer_to_each_other() -> None:
     grammar = Grammar.from_lark('start: "<" @inner ">" @inner', grammars={"inner": 'start: "a" "b"\n%ignore " "'})
     check_texts(grammar, ["<ab>a b", "<a  b>ab"], ["< ab>ab", "<ab>ab "])
+
+
+def test_lazy_terminals_of_a_nested_grammar_win_there() -> None:
+    inner = 'start: (head "!")* text\nhead[lazy]: TEXT "<f"\ntext: TEXT\nTEXT: /(.|\\n)*/'
+    texts = ["a<f!", "a<f!b", ""], ["a<fb", "a<f!b<f"]
+    check_texts(Grammar.from_lark(inner), *texts)
+    check_texts(Grammar.from_lark("start: @inner", grammars={"inner": inner}), *texts)
+
+
+@pytest.mark.parametrize("below", ["start: @{}", "start: @{} @{}"])
+def test_grammars_inside_each_other_by_the_thousand_meet_a_limit(below: str) -> None:
+    """A chain, which must not meet Python's stack, and Fibonacci's tree."""
+    grammars = {f"g{at}": below.format(f"g{at + 1}", f"g{at + 2}") for at in range(2000)}
+    with pytest.raises(LimitError, match=r"in the grammar @g\d+: line 1, column 8: the grammars inside each other") as caught:
+        Grammar.from_lark("start: @g0", grammars={**grammars, "g2000": 'start: "a"', "g2001": 'start: "b"'})
+    assert caught.value.limit == "nested_rules"
+
+
+def test_many_substrings_meet_one_limit() -> None:
+    with pytest.raises(LimitError, match=r"^line 1, column \d{4}") as caught:
+        Grammar.from_lark("start: " + " | ".join(f'%regex {{"substring_chars": "{"ab" * 5000}{number}"}}' for number in range(9)))
+    assert caught.value.limit == "chunks"
+
+
+def test_a_number_of_a_schema_of_any_length_is_judged_by_the_schemas_reader() -> None:
+    with pytest.raises(LimitError, match=r"^line 1, column 8: .*10\^99999"):
+        Grammar.from_lark(f'start: %json {{"minimum": {"9" * 100_000}}}')
+
+
+def test_messages_stay_short_and_can_be_written_out() -> None:
+    with pytest.raises(GrammarError) as caught:
+        Grammar.from_lark("start: " + "z" * 100_000)
+    assert len(str(caught.value)) < 5_000
+    with pytest.raises(GrammarError) as caught:
+        Grammar.from_lark('start: "\ud800"')
+    assert str(caught.value).encode()
 
 
 def test_tokens_by_id_range_name_and_negation() -> None:

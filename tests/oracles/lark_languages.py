@@ -217,7 +217,7 @@ LANGUAGES["s-expressions"] = LarkLanguage(
     r"""
     start: form+
     ?form: ATOM | STRING | "(" form* ["." form] ")" | "'" form -> quote
-    ATOM: /[^\s()'".;]+/
+    ATOM: /[^ \t\r\n()'".;]+/
     STRING: /"(\\.|[^"\\])*"/
     %ignore /[ \n]+/
     %ignore /;[^\n]*/

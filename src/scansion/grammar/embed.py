@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from scansion.grammar.ignore import place_ignored
+from scansion.grammar.lazy import let_lazy_terminals_win
 from scansion.grammar.nodes import Budget, Call, Choice, Expression, Repeat, Rules, Seq, choice, repeat, seq
+from scansion.grammar.productive import without_dead_ends
 
 __all__ = ["embed"]
 
 
 def embed(rules: Rules, prefix: str) -> tuple[Expression, dict[str, Expression]]:
-    """A grammar's start, and its rules under names that begin with ``prefix``. What it ignores is ignored inside it only."""
-    placed = place_ignored(rules)
+    """A grammar's start, and its rules under names that begin with ``prefix``.
+
+    What it ignores is ignored inside it only, and its lazy terminals compete with its own.
+    """
+    settled = let_lazy_terminals_win(rules)
+    placed = place_ignored(rules if settled is rules else without_dead_ends(settled))
     bodies = {f"{prefix}:{name}": _renamed(body, prefix) for name, body in placed.rules.items()}
     return Call(f"{prefix}:{placed.start}"), bodies
 

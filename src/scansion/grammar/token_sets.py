@@ -70,7 +70,7 @@ def _bound(program: ProgramData, ranges: Sequence[tuple[int, int]], vocabulary: 
             number = vocabulary.token_id(name)
         except VocabularyError:
             raise GrammarError(
-                f"the vocabulary has no token {name}",
+                f"the vocabulary has no token {name[:200]}",
                 construct=name,
                 hint="special tokens are named as the tokenizer names them; text in double quotes is matched as text",
             ) from None

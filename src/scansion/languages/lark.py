@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 
 from scansion._kernel import Language
 from scansion.errors import UnsupportedError
-from scansion.grammar.embed import embed
 from scansion.grammar.nodes import (
     EMPTY,
     Budget,
@@ -26,6 +25,7 @@ from scansion.grammar.nodes import (
     seq,
 )
 from scansion.languages.gbnf import MAX_TOKEN_ID
+from scansion.languages.lark_nesting import NestedRules, inside, nested_files
 from scansion.languages.lark_syntax import read_lark
 from scansion.languages.lark_terminals import Terminals, shortest_matches
 from scansion.languages.lark_trees import (
@@ -76,14 +76,19 @@ def parse_lark(text: str, *, grammars: Mapping[str, str | Rules] | None = None) 
         LimitError: a repetition, depth or number of rule instances over its bound.
     """
     source = Source(text, "Lark")
-    return _Compiler(source, read_lark(source), grammars or {}).rules()
+    file = read_lark(source)
+    nested = NestedRules()
+    for name, grammar in nested_files(source, file, grammars or {}):
+        with inside(name):
+            nested.known[name] = grammar if isinstance(grammar, Rules) else _Compiler(*grammar, nested).rules()
+    return _Compiler(source, file, nested).rules()
 
 
 class _Compiler:
-    def __init__(self, source: Source, file: LarkFile, grammars: Mapping[str, str | Rules]) -> None:
+    def __init__(self, source: Source, file: LarkFile, nested: NestedRules) -> None:
         self.source = source
         self.file = file
-        self.grammars = grammars
+        self.grammars = nested
         self.definitions: dict[str, Definition] = {}
         for definition in file.definitions:
             first = self.definitions.setdefault(definition.name, definition)
@@ -94,7 +99,15 @@ class _Compiler:
                     f"{definition.name} is defined twice; the first definition is on line {line}",
                     construct=definition.name,
                 )
-        imports: dict[str, Import] = {item.alias: item for item in file.imports}
+        imports: dict[str, Import] = {}
+        for item in file.imports:
+            if item.alias in self.definitions or imports.setdefault(item.alias, item).name != item.name:
+                raise source.error(
+                    item.offset,
+                    f"{item.alias} is imported and also defined or imported otherwise",
+                    construct="%import",
+                    hint=f"import it under another name: %import {item.name} -> OTHER",
+                )
         self.terminals = Terminals(source, self.definitions, imports)
         self.bodies: dict[str, Expression] = {}
         self.positions: dict[str, tuple[int, int]] = {}
@@ -310,14 +323,7 @@ class _Compiler:
         known = self.embedded.get(tree.name)
         if known is not None:
             return known
-        grammar = self.grammars.get(tree.name)
-        if grammar is None:
-            raise self.source.error(
-                tree.offset, f"there is no grammar @{tree.name}", construct=f"@{tree.name}", hint="pass it in `grammars`"
-            )
-        if isinstance(grammar, str):
-            grammar = parse_lark(grammar, grammars={name: other for name, other in self.grammars.items() if name != tree.name})
-        known, bodies = embed(grammar, f"@{tree.name}")
+        known, bodies = self.grammars.embedded(tree.name, self.source, tree.offset)
         self.bodies.update(bodies)
         self.embedded[tree.name] = known
         return known

@@ -55,7 +55,7 @@ _TOKEN = re.compile(
     | (?P<special><[^<>\s]+>)
     | (?P<reference>@[A-Za-z0-9_-]+)
     | (?P<name>[?!]{0,2}_*[A-Za-z](?:[A-Za-z0-9_]|-(?!>))*)
-    | (?P<number>[+-]?(?:0[xXbB][0-9A-Fa-f_]+|[0-9]+(?:\.[0-9]+)?))
+    | (?P<number>[+-]?(?:0[xX][0-9A-Fa-f_]*|0[bB][01_]*|[0-9]+(?:\.[0-9]+)?))
     | (?P<mark>::|->|\.\.|[:,.(){}\[\]~|&=+*?_])
     | (?P<end>\Z)
     )
@@ -83,6 +83,7 @@ class _Reader:
         self.kind = ""
         self.text = ""
         self.start = 0
+        self.references: list[tuple[str, int]] = []
         self.advance()
 
     # Tokens
@@ -155,6 +156,7 @@ class _Reader:
             if self.kind not in ("newline", "end"):
                 raise self.unexpected("the end of the line")
             self.skip_lines()
+        out.references = self.references
         return out
 
     def definition(self) -> Definition:
@@ -172,6 +174,8 @@ class _Reader:
         if self.take("::"):
             if not self.take("_"):
                 raise self.unexpected("'_', the parameter of the rule")
+            if name.isupper():
+                raise self.source.error(offset, f"the terminal {name} takes no parameter", construct=name, hint="rules are in lower case")
             out.parametric = True
         if self.take("["):
             self.attributes(out)
@@ -370,9 +374,12 @@ class _Reader:
 
     def number(self) -> int:
         text = self.text.replace("_", "")
-        if len(text) > 40:
+        if len(text) > 70:  # 64 bits and what stands before them
             raise self.source.error(self.start, "this number is too large", construct="number")
-        return int(text, 0) if not text.lstrip("+-").isdigit() else int(text)
+        try:
+            return int(text) if text.lstrip("+-").isdigit() else int(text, 0)
+        except ValueError:  # a fraction; 0x without digits
+            raise self.unexpected("a whole number") from None
 
     def atom(self) -> Tree:
         offset = self.start
@@ -415,7 +422,10 @@ class _Reader:
         if kind == "regex":
             end = text.rindex("/")
             return Pattern(text[1:end], text[end + 1 :], offset)
-        return SpecialToken(text, offset) if kind == "special" else NestedGrammar(text[1:], offset)
+        if kind == "special":
+            return SpecialToken(text, offset)
+        self.references.append((text[1:], offset))
+        return NestedGrammar(text[1:], offset)
 
     def name(self) -> Tree:
         text, offset = self.text, self.start
@@ -436,7 +446,8 @@ class _Reader:
         while begin < len(text) and text[begin] in " \t\r\n":
             begin += 1
         try:
-            value, end = json.JSONDecoder().raw_decode(text, begin)
+            # No option and no %regex has a number; those of a schema are judged by its own reader. A float is read whatever its length.
+            value, end = json.JSONDecoder(parse_int=float).raw_decode(text, begin)
         except json.JSONDecodeError as error:
             raise self.source.error(error.pos, f"{directive} is followed by what is no JSON: {error.msg}", construct=directive) from None
         except RecursionError:
@@ -451,6 +462,8 @@ class _Reader:
         """What stands after ``rule::`` where the rule is called."""
         if self.kind == "number":
             value = self.number()
+            if not 0 <= value < 1 << 64:
+                raise self.source.error(self.start, f"{value} is no 64-bit number", construct="parameter")
             self.advance()
             return Parameter("const", (value,))
         if self.take("_"):

@@ -35,7 +35,7 @@ __all__ = ["MAX_TERMINAL_SIZE", "Terminals", "shortest_matches", "substrings"]
 
 MAX_TERMINAL_SIZE = 200_000  # characters and operators of a terminal, with the terminals it names written out
 _MAX_CHAIN = 150  # terminals that name each other, one inside the other
-_MAX_CHUNKS = 80_000
+_MAX_CHUNKS = 80_000  # of all substrings of a grammar
 _REGEX_SPECIAL = frozenset("\\.^$*+?{}[]()|#&-~/ \t\n\r\f\v")
 
 
@@ -51,6 +51,8 @@ class Terminals:
         self.open: list[str] = []
         self.optional: dict[Language, int] = {}  # optional parts side by side in languages that may be empty
         self.sizes: dict[str, int] = {}
+        self.substrings: dict[int, Language] = {}  # by their place, as a rule's alternatives may be written many times
+        self.chunks = 0
 
     def named(self, name: str, offset: int) -> Language:
         """The language of a terminal.
@@ -220,6 +222,9 @@ class Terminals:
 
     def structured(self, tree: StructuredRegex) -> Language:
         """``%regex {...}``: parts of a text that stand together in it."""
+        known = self.substrings.get(tree.offset)
+        if known is not None:
+            return known
         value = tree.value
         chunks = _chunks(value)
         if chunks is None:
@@ -230,14 +235,21 @@ class Terminals:
                 hint='write {"substring_chunks": [...]}, {"substring_words": "..."} or {"substring_chars": "..."}',
                 kind=UnsupportedError,
             )
-        if len(chunks) > _MAX_CHUNKS:
+        if any("\ud800" <= character <= "\udfff" for chunk in chunks for character in chunk):
+            raise self.source.error(tree.offset, "half of a surrogate pair is no character", construct="%regex")
+        self.chunks += len(chunks)
+        if self.chunks > _MAX_CHUNKS:
             raise self.source.limit(
-                tree.offset, f"the substring has {len(chunks):,} chunks; the limit is {_MAX_CHUNKS:,}", limit="chunks", allowed=_MAX_CHUNKS
+                tree.offset,
+                f"with this substring there are {self.chunks:,} chunks; the limit is {_MAX_CHUNKS:,} in a grammar",
+                limit="chunks",
+                allowed=_MAX_CHUNKS,
             )
         try:
-            return substrings(chunks)
+            self.substrings[tree.offset] = substrings(chunks)
         except LimitError as error:
             raise self.placed(error, tree.offset) from None
+        return self.substrings[tree.offset]
 
     def placed(self, error: LimitError, offset: int) -> LimitError:
         """The error of something that knows no lines, with the place in this text."""

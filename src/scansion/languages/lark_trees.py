@@ -166,3 +166,4 @@ class LarkFile:
     imports: list[Import] = field(default_factory=list)
     ignored: list[Tree] = field(default_factory=list)
     options: list[tuple[Any, int]] = field(default_factory=list)
+    references: list[tuple[str, int]] = field(default_factory=list)  # of @name, each as often as it stands there

@@ -11,8 +11,10 @@ from scansion.errors import GrammarError, LimitError
 __all__ = ["MAX_SOURCE_CHARACTERS", "Positions", "Source"]
 
 MAX_SOURCE_CHARACTERS = 16 * 1024 * 1024
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SHOWN = 100  # code points of a line that a message shows
+_MAX_MESSAGE = 1000  # code points of a message; names in it may be as long as the text
 
 
 class Source:
@@ -62,12 +64,13 @@ class Source:
     ) -> GrammarError:
         """An error at an offset: the sentence, the line it is on and a caret below the place."""
         line, column = self.position(offset)
+        message, construct, hint = _short(message), construct and _short(construct), hint and _short(hint)
         return kind(f"{message}\n{self.excerpt(offset)}", construct=construct, hint=hint, line=line, column=column, offset=offset)
 
     def limit(self, offset: int, message: str, *, limit: str | None, allowed: int | None) -> LimitError:
         """A ``LimitError`` that names the place of an offset."""
         line, column = self.position(offset)
-        return LimitError(f"line {line}, column {column}: {message}", limit=limit, allowed=allowed)
+        return LimitError(f"line {line}, column {column}: {_short(message)}", limit=limit, allowed=allowed)
 
     def excerpt(self, offset: int) -> str:
         """The line of an offset, cut to what a terminal shows, and a caret under the character."""
@@ -75,7 +78,8 @@ class Source:
         starts = self.line_starts()
         text = self.text[starts[line - 1] : starts[line] if line < len(starts) else len(self.text)].rstrip("\r\n")
         first = max(0, min(column - 1 - _SHOWN // 2, len(text) - _SHOWN))
-        shown = text[first : first + _SHOWN].replace("\t", " ")
+        # A half of a surrogate pair has no spelling in UTF-8, so whoever wrote the message out would fail.
+        shown = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text[first : first + _SHOWN].replace("\t", " "))
         return f"    {shown}\n    {' ' * (column - 1 - first)}^"
 
     def found(self, offset: int) -> str:
@@ -84,6 +88,10 @@ class Source:
             return "the end of the grammar"
         character = self.text[offset]
         return "the end of the line" if character in "\r\n" else repr(character)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE // 2]} ... {text[-_MAX_MESSAGE // 2 :]}"
 
 
 class Positions(Mapping[str, tuple[int, int]]):
