@@ -1,6 +1,10 @@
-#include "engine.h"
-
 #include <algorithm>
+#include <deque>
+#include <numeric>
+#include <span>
+
+#include "engine.h"
+#include "uses.h"
 
 namespace scansion {
 
@@ -164,44 +168,56 @@ void Engine::find_plentiful_rules() {
         }
         return true;
     };
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (std::size_t i = p.nodes.size(); i-- > 0;) {
-            const Node& n = p.nodes[i];
-            bool lives = false, plenty = false;
-            // A part and what follows it: both must live, one must have plenty.
-            auto then = [&](bool part_lives, bool part_plenty, std::uint32_t next) {
-                lives = part_lives && node_lives[next];
-                plenty = lives && (part_plenty || node_plenty[next]);
-            };
-            switch (n.op) {
-                case Op::ret: lives = true; break;
-                case Op::fail: break;
-                case Op::lex: then(lex_lives(n.a), many_endings(p.lexemes[n.a]), n.b); break;
-                case Op::call: then(rule_lives[n.a], plentiful_rules_[n.a], n.b); break;
-                case Op::budget: {
-                    const std::uint32_t rule = p.budget_at(static_cast<std::uint32_t>(i)).rule;
-                    then(rule_lives[rule], plentiful_rules_[rule], n.b);
-                    break;
-                }
-                case Op::alt:
-                    for (std::uint32_t k = 0; k < n.b; ++k) lives = lives || node_lives[p.targets[n.a + k]], plenty = plenty || node_plenty[p.targets[n.a + k]];
-                    break;
-                case Op::token: then(true, false, n.b); break;
-                case Op::object: then(object_lives(n.a), object_plenty(n.a), n.b); break;
-                case Op::array: then(array_lives(n.a), false, n.b); break;
-                case Op::repeat: {
-                    const Repeat r = p.repeat_at(static_cast<std::uint32_t>(i));
-                    then(r.low == 0 || rule_lives[r.rule], false, n.b);
-                    break;
-                }
+    // Each node is looked at again when something it is made of has changed; first come, first looked at, so that an object waits for its values.
+    const Uses uses(p);
+    std::deque<std::uint32_t> todo(p.nodes.size());
+    std::iota(todo.rbegin(), todo.rend(), 0u);
+    std::vector<bool> waits(p.nodes.size(), true);
+    auto again = [&](std::span<const std::uint32_t> nodes) {
+        for (std::uint32_t node : nodes)
+            if (!waits[node]) waits[node] = true, todo.push_back(node);
+    };
+    while (!todo.empty()) {
+        const std::uint32_t i = todo.front();
+        todo.pop_front();
+        waits[i] = false;
+        const Node& n = p.nodes[i];
+        bool lives = false, plenty = false;
+        // A part and what follows it: both must live, one must have plenty.
+        auto then = [&](bool part_lives, bool part_plenty, std::uint32_t next) {
+            lives = part_lives && node_lives[next];
+            plenty = lives && (part_plenty || node_plenty[next]);
+        };
+        switch (n.op) {
+            case Op::ret: lives = true; break;
+            case Op::fail: break;
+            case Op::lex: then(lex_lives(n.a), many_endings(p.lexemes[n.a]), n.b); break;
+            case Op::call: then(rule_lives[n.a], plentiful_rules_[n.a], n.b); break;
+            case Op::budget: {
+                const std::uint32_t rule = p.budget_at(i).rule;
+                then(rule_lives[rule], plentiful_rules_[rule], n.b);
+                break;
             }
-            if (lives > node_lives[i]) node_lives[i] = changed = true;
-            if (plenty > node_plenty[i]) node_plenty[i] = changed = true;
+            case Op::alt:
+                for (std::uint32_t k = 0; k < n.b; ++k) lives = lives || node_lives[p.targets[n.a + k]], plenty = plenty || node_plenty[p.targets[n.a + k]];
+                break;
+            case Op::token: then(true, false, n.b); break;
+            case Op::object: then(object_lives(n.a), object_plenty(n.a), n.b); break;
+            case Op::array: then(array_lives(n.a), false, n.b); break;
+            case Op::repeat: {
+                const Repeat r = p.repeat_at(i);
+                then(r.low == 0 || rule_lives[r.rule], false, n.b);
+                break;
+            }
         }
-        for (std::size_t r = 0; r < p.rules.size(); ++r) {
-            if (node_lives[p.rules[r]] > rule_lives[r]) rule_lives[r] = changed = true;
-            if (node_plenty[p.rules[r]] > plentiful_rules_[r]) plentiful_rules_[r] = changed = true;
+        if (lives <= node_lives[i] && plenty <= node_plenty[i]) continue;
+        node_lives[i] = node_lives[i] || lives;
+        node_plenty[i] = node_plenty[i] || plenty;
+        again(uses.of_node[i]);
+        for (std::uint32_t r : uses.rules_at[i]) {
+            rule_lives[r] = node_lives[i];
+            plentiful_rules_[r] = node_plenty[i];
+            again(uses.of_rule[r]);
         }
     }
 }

@@ -165,7 +165,11 @@ FAST = {
         {
             "$defs": {f"a{i}": {"items": {"$ref": f"#/$defs/a{i + 1}"}, "minItems": 1, "maxItems": 1, "type": "array"} for i in range(300)}
             | {"a300": {"enum": ["x", "y"]}},
-            **{"type": "array", "uniqueItems": True, "minItems": 2, "maxItems": 3, "items": {"$ref": "#/$defs/a0"}},
+            "type": "array",
+            "uniqueItems": True,
+            "minItems": 2,
+            "maxItems": 3,
+            "items": {"$ref": "#/$defs/a0"},
         },
         None,
     ),
