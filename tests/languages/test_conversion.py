@@ -160,6 +160,35 @@ def test_a_language_of_thousands_of_states_is_written_in_seconds() -> None:
     assert 3_000 < text.count("::=") < 15_000
 
 
+DEEP = {
+    "groups": Grammar.from_gbnf("root ::= " + '("a" ' * 300 + '"b"' + ")?" * 300),
+    "rules": Grammar.from_gbnf("root ::= r0\n" + "".join(f'r{i} ::= "a" (r{i + 1} | "c")\n' for i in range(300)) + 'r300 ::= "b"'),
+    "substrings": Grammar.from_lark('start: %regex {"substring_chars": "' + "abcdefghij" * 30 + '"}'),
+    "shared parts": Grammar.from_lark('start: %regex {"substring_words": "' + " ".join(f"w{i}" for i in range(300)) + '"}'),
+    "long regex": Grammar.from_regex(r"\p{L}+\p{N}+" * 30),
+    "long literal": Grammar.from_gbnf("root ::= " + f'"{"ab" * 1000}" "c"* ' * 2),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_what_is_deep_or_large_can_be_read_back(name: str) -> None:
+    grammar = DEEP[name]
+    gbnf, lark = grammar.to_gbnf(), grammar.to_lark()
+    assert max(len(gbnf), len(lark)) < 300_000  # nothing is written out again wherever it is met
+    for back in (Grammar.from_gbnf(gbnf), Grammar.from_lark(lark)):
+        assert differing_text(grammar, back) is None
+
+
+def test_a_long_literal_is_written_as_one() -> None:
+    assert Grammar.from_gbnf('root ::= "' + "ab" * 500 + '"').to_gbnf() == 'root ::= "' + "ab" * 500 + '"\n'
+
+
+def test_a_regular_part_that_no_regex_of_bounded_length_says_is_refused() -> None:
+    with pytest.raises(LimitError) as caught:
+        Grammar.from_regex(r"\p{L}+\p{N}+" * 150).to_lark()
+    assert caught.value.limit == "pattern_length"
+
+
 def test_what_takes_too_many_rules_is_refused_by_pointer_and_keyword() -> None:
     schema = {**OBJECT, "properties": {"a": {"type": "string", "pattern": "^(a|b)*a(a|b){20}$", "maxLength": 90}}}
     with pytest.raises(LimitError, match=r"#/properties/a\b.*\b(pattern, maxLength|maxLength, pattern)\b") as caught:

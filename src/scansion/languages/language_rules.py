@@ -10,12 +10,12 @@ is small, since it is deterministic, and part by part where it is not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from scansion._kernel import JSON_STRING, Language
 from scansion.errors import LimitError
-from scansion.grammar.nodes import EMPTY, NOTHING, Call, Expression, Repeat, Text, choice, repeat, seq
+from scansion.grammar.nodes import EMPTY, NOTHING, Call, Choice, Expression, Repeat, Seq, Text, choice, repeat, seq
 from scansion.languages.json_spelling import json_spellings
 from scansion.languages.language_automata import Automaton, Ranges, automaton, eliminated, minimised
 
@@ -29,11 +29,14 @@ _MAX_TRIED = 50  # automata begun to find out whether they are small
 _MAX_ELIMINATED = 60  # states folded into one expression: it grows fast beyond
 _MAX_IN_PLACE = 60  # leaves of a state that is written where it is met
 _MAX_DEPTH = 8  # choices inside each other in such a state
+_MAX_NESTING = 30  # expressions inside each other: readers have bounds on groups
+_MAX_SHARED = 500  # leaves of a part that is written out wherever it is met
 _UNBOUNDED = 0xFFFFFFFF
 _DIGITS = ((0x30, 0x39),)
 
 # Operations of ``Language.__getstate__``.
 _NOTHING, _EMPTY, _CLASS, _CONCAT, _UNION, _INTERSECTION, _COMPLEMENT, _REPEAT, _AUTOMATON = range(9)
+_COMPOSED = (_CONCAT, _UNION, _REPEAT)
 
 Leaf = Callable[[Ranges], Expression]
 
@@ -94,10 +97,7 @@ class LanguageRules:
         entries = language.__getstate__()[0]
         if any(entry[0] in (_INTERSECTION, _COMPLEMENT, _AUTOMATON) for entry in entries):
             return self._in_parts(entries, leaf, hint)
-        done: list[Expression] = []
-        for entry in entries:
-            done.append(_composed(entry, done.__getitem__, leaf))
-        return done[-1]
+        return self._composed(entries, range(len(entries)), {}, leaf, hint)
 
     def _in_parts(self, entries: list[Any], leaf: Leaf, hint: str) -> Expression:
         """A language that holds parts without words: the largest parts that are small or without words as automata."""
@@ -105,7 +105,7 @@ class LanguageRules:
         wordless: list[bool] = []
         for entry in entries:
             languages.append(_rebuilt(entry, languages))
-            below = entry[1] if entry[0] in (_CONCAT, _UNION, _REPEAT) else ()
+            below = entry[1] if entry[0] in _COMPOSED else ()
             wordless.append(entry[0] in (_INTERSECTION, _COMPLEMENT, _AUTOMATON) or any(wordless[part] for part in below))
         whole: dict[int, Automaton] = {}
         wanted = [False] * (len(entries) - 1) + [True]
@@ -115,7 +115,7 @@ class LanguageRules:
             if not wanted[number]:
                 continue
             if wordless[number]:
-                composed = entry[0] in (_CONCAT, _UNION, _REPEAT)
+                composed = entry[0] in _COMPOSED
                 tries -= composed
                 if not composed or tries >= 0:
                     try:
@@ -124,16 +124,54 @@ class LanguageRules:
                     except LimitError:
                         if not composed:
                             raise
-            if entry[0] in (_CONCAT, _UNION, _REPEAT):
+            if entry[0] in _COMPOSED:
                 for part in entry[1]:
                     wanted[part] = True
-        done: dict[int, Expression] = {}
-        for number, entry in enumerate(entries):
-            if number in whole:
-                done[number] = self._from_automaton(minimised(whole[number]), leaf, hint)
-            elif wanted[number]:
-                done[number] = _composed(entry, done.__getitem__, leaf)
-        return done[len(entries) - 1]
+        written = {number: self._from_automaton(minimised(machine), leaf, hint) for number, machine in sorted(whole.items())}
+        return self._composed(entries, [number for number in range(len(entries)) if wanted[number]], written, leaf, hint)
+
+    def _composed(self, entries: list[Any], wanted: Iterable[int], written: dict[int, Expression], leaf: Leaf, hint: str) -> Expression:
+        """The last of the entries, of the wanted ones; some are written already. What is deep, or large and met again, is a rule."""
+        wanted = [number for number in wanted if number not in written]
+        met = Counter(part for number in wanted if entries[number][0] in _COMPOSED for part in entries[number][1])
+        done = dict(written)
+        sizes = {number: _measure(expression) for number, expression in written.items()}  # levels, leaves
+        # A literal is a concatenation of a character and the rest of it. Parts of those that stand last in another, back to front.
+        tails: dict[int, list[Expression]] = {}
+
+        def part(number: int) -> Expression:
+            if number in tails:
+                done[number] = seq(tails.pop(number)[::-1])
+            return done[number]
+
+        for number in wanted:
+            entry = entries[number]
+            below = [sizes[other] for other in entry[1]] if entry[0] in _COMPOSED else []
+            if entry[0] == _CONCAT:
+                last = entry[1][-1]
+                parts = tails.pop(last, None) or [part(last)]
+                parts += [part(other) for other in reversed(entry[1][:-1])]
+                tails[number] = parts
+            else:
+                done[number] = _expression(entry, part, leaf)
+            # A sequence in a sequence, or a choice in a choice, is one.
+            flat = (
+                [levels - (entries[other][0] == entry[0] != _REPEAT) for other, (levels, _) in zip(entry[1], below, strict=False)]
+                if below
+                else []
+            )
+            levels = 1 + max(flat, default=0)
+            leaves = max(1, sum(leaves for _, leaves in below))
+            again = met[number] > 1
+            if number < len(entries) - 1 and (levels > _MAX_NESTING or (again and leaves > _MAX_SHARED)):
+                name = self.fresh(hint)
+                self.bodies[name] = part(number)
+                done[number] = Call(name)
+                levels = leaves = 1
+            elif again:
+                part(number)
+            sizes[number] = levels, leaves
+        return part(len(entries) - 1)
 
     def _from_automaton(self, machine: Automaton, leaf: Leaf, hint: str) -> Expression:
         edges, accepting = machine
@@ -197,7 +235,14 @@ def _text_class(ranges: Ranges) -> Expression:
     return Text(Language.char_class(ranges))
 
 
-def _composed(entry: Any, part: Callable[[int], Expression], leaf: Leaf) -> Expression:
+def _measure(expression: Expression) -> tuple[int, int]:
+    """Expressions inside each other, and leaves."""
+    parts = expression.parts if isinstance(expression, (Seq, Choice)) else (expression.body,) if isinstance(expression, Repeat) else ()
+    below = [_measure(part) for part in parts]
+    return 1 + max((levels for levels, _ in below), default=0), max(1, sum(leaves for _, leaves in below))
+
+
+def _expression(entry: Any, part: Callable[[int], Expression], leaf: Leaf) -> Expression:
     """An entry of ``Language.__getstate__`` that has words, of its parts."""
     kind = entry[0]
     if kind == _CLASS:

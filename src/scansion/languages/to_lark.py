@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from scansion.errors import UnsupportedError
+from scansion.errors import LimitError, UnsupportedError
 from scansion.grammar.nodes import (
     EMPTY,
     Budget,
@@ -28,7 +28,9 @@ from scansion.grammar.nodes import (
     seq,
 )
 from scansion.languages.language_rules import class_ranges
+from scansion.languages.lark_terminals import MAX_TERMINAL_SIZE
 from scansion.languages.program_rules import rules_of_program
+from scansion.languages.regex_parser import MAX_PATTERN_LENGTH
 from scansion.program import ProgramData
 
 __all__ = ["to_lark"]
@@ -68,6 +70,7 @@ class _Writer:
             name
             for name, body in rules.rules.items()
             if name != rules.start and name not in self.limits and _is_regular(body) and not _is_empty(body)
+            if len(self.regular(body)) <= MAX_TERMINAL_SIZE  # in a rule it may be larger
         }
         self.names: dict[str, str] = {rules.start: "start"}
         self.taken = {"start"}
@@ -144,7 +147,16 @@ class _Writer:
     def regular(self, node: Expression) -> str:
         """A regular part: a string where it is one word, a regex otherwise."""
         word = _word(node)
-        return json.dumps(word, ensure_ascii=False) if word is not None else f"/{_regex(node, _CHOICE)}/"
+        if word is not None:
+            return json.dumps(word, ensure_ascii=False)
+        written = f"/{_regex(node, _CHOICE)}/"
+        if len(written) > MAX_PATTERN_LENGTH:
+            raise LimitError(
+                f"a regular part takes a regex of {len(written):,} characters; at most {MAX_PATTERN_LENGTH:,} are read",
+                limit="pattern_length",
+                allowed=MAX_PATTERN_LENGTH,
+            )
+        return written
 
 
 def _plain_calls(node: Expression) -> Iterator[str]:
