@@ -133,6 +133,7 @@ class Languages {
     std::size_t size() const { return nodes_.size(); }
 
     static constexpr std::size_t state_limit = 20000;
+    static constexpr std::size_t part_limit = 16'000'000;  // alternatives of all states of one search
     static constexpr std::size_t width_limit = 50000;
     static constexpr std::size_t word_limit = 1000000;  // characters of a shortest word
     static constexpr std::uint32_t far_count = 24;      // characters of repetitions that no ordinary token makes
@@ -155,6 +156,7 @@ class Languages {
     LangId intern_list(LangOp op, const std::vector<LangId>& parts);
     std::uint32_t class_id(RangeSet ranges);
     std::unique_ptr<DerivativeTable> compute_table(LangId a);
+    std::size_t count_parts(LangId a) const;
     bool find_live(LangId a);
     std::uint32_t search_min_length(LangId a);
     const LengthSet& lengths(LangId a);

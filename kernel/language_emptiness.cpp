@@ -30,6 +30,16 @@ bool Languages::is_nothing(LangId a) {
     return nodes_[a].live == Live::dead;
 }
 
+// Alternatives that are derived one by one, through set operations alone.
+std::size_t Languages::count_parts(LangId a) const {
+    const Node& n = nodes_[a];
+    if (n.op == LangOp::complement) return count_parts(n.a);
+    if (n.op != LangOp::union_ && n.op != LangOp::intersection) return 1;
+    std::size_t parts = 0;
+    for (std::uint32_t i = 0; i < n.b; ++i) parts += count_parts(children_[n.a + i]);
+    return parts;
+}
+
 bool Languages::find_live(LangId a) {
     LangId rest;
     std::uint32_t low, high;
@@ -43,8 +53,10 @@ bool Languages::find_live(LangId a) {
     // Breadth first until something certainly non-empty is met; everything on the way there is live, and if nothing is met all is dead.
     std::vector<LangId> order{a};
     std::unordered_map<LangId, LangId> parent{{a, a}};
+    std::size_t parts = 0;  // of all states: a search for a long text has a state for each place, with as many parts
     for (std::size_t i = 0; i < order.size(); ++i) {
         LangId s = order[i];
+        parts += count_parts(s);
         if (nodes_[s].live == Live::live) {
             for (LangId p = s;; p = parent[p]) {
                 nodes_[p].live = Live::live;
@@ -52,7 +64,7 @@ bool Languages::find_live(LangId a) {
             }
         }
         if (nodes_[s].live == Live::dead) continue;
-        if (order.size() > state_limit)
+        if (order.size() > state_limit || parts > part_limit)
             throw LimitExceeded("language_states", state_limit, "deciding whether a pattern can match anything needs too many states");
         for (LangId t : derivatives(s).targets)
             if (parent.try_emplace(t, s).second) order.push_back(t);
