@@ -243,7 +243,7 @@ void bind_matching(nb::module_& m) {
             }, nb::arg("text"));
 
     nb::class_<Constraint>(m, "Constraint")
-        .def(nb::init<std::shared_ptr<Program>, std::shared_ptr<Vocabulary>>(), nb::arg("program"), nb::arg("vocabulary"))
+        .def(nb::init<std::shared_ptr<Program>, std::shared_ptr<Vocabulary>>(), nb::arg("program"), nb::arg("vocabulary"), nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("memory", [](Constraint& c) {
             auto tables = c.tables();
             std::lock_guard lock(tables->mutex);
