@@ -13,7 +13,7 @@ import pytest
 from tests.oracles.grammar_recogniser import Recogniser, Token, productions_of
 from tests.oracles.random_grammars import CHARACTERS, random_grammar
 
-from scansion import Grammar, Matcher, UnsatisfiableError, Vocabulary, allocate_bitmask
+from scansion import Grammar, LimitError, Matcher, UnsatisfiableError, Vocabulary, allocate_bitmask
 from scansion.grammar.left_recursion import has_left_recursion
 from scansion.grammar.lower import simplify
 from scansion.languages.gbnf import parse_gbnf
@@ -41,7 +41,7 @@ def allowed(matcher: Matcher) -> set[int]:
 
 @pytest.mark.parametrize("tokens", [(), (0, 7, SPECIAL)], ids=["text", "text and tokens"])
 def test_masks_equal_brute_force(tokens: tuple[int, ...], rounds: Callable[[int], int]) -> None:
-    compared = 0
+    compared = limited = 0
     for seed in range(rounds(120)):
         draw = random.Random(seed)
         grammar = random_grammar(seed, rules=draw.randint(1, 4), tokens=tokens)
@@ -54,7 +54,11 @@ def test_masks_equal_brute_force(tokens: tuple[int, ...], rounds: Callable[[int]
         for _ in range(5):
             expected = {number for number in range(VOCABULARY.size) if number != END and chart.after(token(number)).is_prefix}
             expected |= {END} if chart.is_text else set()
-            found = allowed(matcher)
+            try:
+                found = allowed(matcher)
+            except LimitError:  # rules that may be empty, repeated inside each other by counts, can be read in too many ways
+                limited += 1
+                break
             assert found == expected, (
                 f"seed {seed}, after {chart.data!r}: allowed but wrong {[token(n) for n in sorted(found - expected)]}, "
                 f"missing {[token(n) for n in sorted(expected - found)]}\n{grammar.text}"
@@ -66,7 +70,7 @@ def test_masks_equal_brute_force(tokens: tuple[int, ...], rounds: Callable[[int]
             number = draw.choice(following)
             assert matcher.accept(number)
             chart = chart.after(token(number))
-    assert compared >= rounds(250)
+    assert compared >= rounds(250) and limited <= rounds(1)
 
 
 def test_passes_keep_the_texts(rounds: Callable[[int], int]) -> None:
