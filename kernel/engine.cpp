@@ -29,7 +29,8 @@ std::size_t Engine::bytes() const {
     return states_.size() * sizeof(State) + threads_.capacity() * sizeof(Thread) + targets_.capacity() * 4 + stacks_.size() * sizeof(Stack) + stack_bytes_ +
            state_table_.bytes() + stack_table_.bytes() + tracked_steps_.bytes() + after_keys_.bytes() + after_texts_.bytes() + texts_.bytes() +
            conditions_.bytes() + objects_.bytes() + arrays_.bytes() + values_.bytes() + begun_.bytes() +
-           token_ends_.bytes();
+           token_ends_.bytes() + folded_.capacity() * 4 + descriptions_.size() * description_bytes + first_items_.size() * sizeof(Item) +
+           first_of_.bytes() + after_values_.bytes() + values_from_.bytes();
 }
 
 // ---- interning -------------------------------------------------------------------------------------------------

@@ -369,6 +369,7 @@ class Engine {
     std::vector<StateId> folded_;                               // by state
     Separators separators_;
     std::vector<Unseen> unseen_;                                // by object spec
+    static constexpr std::size_t description_bytes = 64;        // of one, about
     std::vector<std::vector<std::uint32_t>> descriptions_;
     std::vector<bool> leaves_;                                  // by description
     IndexTable description_table_;
