@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,12 @@ inline std::uint64_t mix(std::uint64_t x) {
     x *= 0xd6e8feb86659fd93ULL;
     x ^= x >> 32;
     return x;
+}
+
+template <class T>
+void sort_unique(std::vector<T>& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
 inline std::uint64_t combine(std::uint64_t seed, std::uint64_t value) { return mix(seed * 0x9e3779b97f4a7c15ULL + value); }

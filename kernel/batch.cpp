@@ -24,8 +24,7 @@ struct Matcher::Batch {
                 throw std::logic_error("a matcher is used by two threads at once: fork() one for each");
             }
         }
-        std::sort(tables.begin(), tables.end());
-        tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
+        sort_unique(tables);
         locks.reserve(tables.size());
         for (Tables* t : tables) locks.emplace_back(t->mutex);
     }

@@ -30,26 +30,15 @@ void Engine::note_budgets(Stack& s, const std::vector<Item>& items) const {
 template <class Concerned, class Change>
 StackId Engine::rewrite_stack(StackId root, FlatMap& known, Concerned concerned, Change change) {
     auto rewritten = [&](StackId s) { return concerned(stacks_[s]) ? known.find(s) : s; };
-    if (StackId id = rewritten(root); id != FlatMap::none) return id;
-    std::vector<StackId> todo{root};  // parents first, without recursion: stacks may be very deep
-    while (!todo.empty()) {
-        const StackId id = todo.back();
-        bool ready = true;
-        if (known.find(id) == FlatMap::none) {
-            for (const Item& i : stacks_[id].items)
-                if (rewritten(i.parent) == FlatMap::none) todo.push_back(i.parent), ready = false;
-            if (!ready) continue;
-            std::vector<Item> items;
-            for (Item i : stacks_[id].items) {
-                const bool rooted = i.kind() == Resume::accept;
-                i.parent = rewritten(i.parent);
-                if ((rooted || i.parent) && change(i)) items.push_back(i);
-            }
-            known.insert(id, intern_stack(std::move(items)));
+    return from_outside(root, rewritten, [&](StackId id) {
+        std::vector<Item> items;
+        for (Item i : stacks_[id].items) {
+            const bool rooted = i.kind() == Resume::accept;
+            i.parent = rewritten(i.parent);
+            if ((rooted || i.parent) && change(i)) items.push_back(i);
         }
-        todo.pop_back();
-    }
-    return known.find(root);
+        known.insert(id, intern_stack(std::move(items)));
+    });
 }
 
 // The first byte under a budget begins it.

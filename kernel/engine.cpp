@@ -36,10 +36,7 @@ std::size_t Engine::bytes() const {
 // ---- interning -------------------------------------------------------------------------------------------------
 
 StackId Engine::intern_stack(std::vector<Item> items) {
-    if (items.size() > 1) {
-        std::sort(items.begin(), items.end());
-        items.erase(std::unique(items.begin(), items.end()), items.end());
-    }
+    if (items.size() > 1) sort_unique(items);
     std::uint64_t h = items.size();
     for (const Item& i : items) h = combine(combine(h, (std::uint64_t{i.point} << 32) | i.data), i.parent);
     std::uint32_t found = stack_table_.find(h, [&](std::uint32_t s) { return stacks_[s].items == items; });

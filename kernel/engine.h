@@ -264,6 +264,24 @@ class Engine {
         }
         return false;
     }
+    // A stack rewritten: `rewrite(id)` makes what `known(id)` gives afterwards, parents first and without recursion, as stacks may be very deep.
+    template <class Known, class Rewrite>
+    StackId from_outside(StackId root, Known known, Rewrite rewrite) {
+        std::vector<StackId> todo;
+        if (known(root) == unknown_state) todo.push_back(root);
+        while (!todo.empty()) {
+            const StackId id = todo.back();
+            bool ready = true;
+            if (known(id) == unknown_state) {
+                for (const Item& i : stacks_[id].items)
+                    if (i.kind() != Resume::accept && known(i.parent) == unknown_state) todo.push_back(i.parent), ready = false;
+                if (!ready) continue;
+                rewrite(id);
+            }
+            todo.pop_back();
+        }
+        return known(root);
+    }
     StackId intern_stack(std::vector<Item> items);
     StackId stack_of(Item item) { return intern_stack({item}); }
     void expand(StateId s);
@@ -283,6 +301,7 @@ class Engine {
     };
     const Unseen& unseen(std::uint32_t spec, const KeyTails& tails);
     std::uint32_t described(std::vector<std::uint32_t> description, bool leaves);
+    bool leaves(std::uint32_t what) const;
     std::uint32_t members_from(FrameId frame, const TokenView& tokens);
     std::uint32_t after_value(FrameId frame, std::uint32_t k, const TokenView& tokens);
     std::uint32_t value_from(FrameId frame, StackId parent, const TokenView& tokens);

@@ -77,6 +77,8 @@ std::uint32_t Engine::described(std::vector<std::uint32_t> description, bool lea
     return id;
 }
 
+bool Engine::leaves(std::uint32_t what) const { return what != nothing && leaves_[what]; }
+
 // What may follow in an object between two members.
 std::uint32_t Engine::members_from(FrameId frame, const TokenView& tokens) {
     std::vector<std::uint32_t> properties, groups, what;
@@ -107,10 +109,9 @@ std::uint32_t Engine::value_from(FrameId frame, StackId parent, const TokenView&
     if (frame == no_frame) return nothing;
     const StackId stack = stack_of({point_of(Resume::object_value), objects_.fold(frame, tokens.longest), parent});
     if (std::uint32_t known = values_from_.find(stack); known != FlatMap::none) return known;
-    bool leaves = false;
-    for (std::uint32_t k = 0; k < objects_.pending_value(frame).size() && !leaves; ++k)
-        if (std::uint32_t next = after_value(frame, k, tokens); next != nothing) leaves = leaves_[next];
-    const std::uint32_t id = described({value, fold(after(stack), tokens)}, leaves);
+    bool far = false;
+    for (std::uint32_t k = 0; k < objects_.pending_value(frame).size() && !far; ++k) far = leaves(after_value(frame, k, tokens));
+    const std::uint32_t id = described({value, fold(after(stack), tokens)}, far);
     values_from_.insert(stack, id);
     return id;
 }
@@ -124,14 +125,14 @@ std::uint32_t Engine::next_members_from(FrameId frame, StackId parent, const Tok
     if (groups.empty()) return unseen(spec, tokens.tails).behind_space ? described({next_members, !properties.empty()}, false) : nothing;
     if (!unseen(spec, tokens.tails).whole) return nothing;
     std::vector<std::uint32_t> what{next_members, spec};
-    bool any = false, leaves = false;
+    bool any = false, far = false;
     for (std::uint32_t g : groups) {
         any |= lexemes_[program_->objects[spec].groups[g].lexeme].key.lang == Languages::anything;
         what.push_back(g);
         what.push_back(value_from(objects_.with_group(frame, g, unknown_text), parent, tokens));
-        leaves |= what.back() != nothing && leaves_[what.back()];
+        far |= leaves(what.back());
     }
-    return any ? described(std::move(what), leaves) : nothing;
+    return any ? described(std::move(what), far) : nothing;
 }
 
 // The first item met that no token tells apart from this one, its lexeme being `lex`.
@@ -151,7 +152,7 @@ Item Engine::fold_object_item(Item item, LexId lex, const TokenView& tokens) {
         }
         case Resume::object_group: {
             const std::uint32_t from = value_from(objects_.with_group(item.data, item.low(), unknown_text), item.parent, tokens);
-            what = described({group, spec, item.low(), from}, from != nothing && leaves_[from]);
+            what = described({group, spec, item.low(), from}, leaves(from));
             break;
         }
         default: return item;
@@ -187,7 +188,7 @@ void Engine::fold_key(Thread& t, const TokenView& tokens) {
     item.data = objects_.fold(item.data, tokens.longest);
     const ObjectSpec& spec = objects_.spec(item.data);
     std::vector<std::pair<Seen, std::uint32_t>> parts;
-    bool leaves = false;
+    bool far = false;
     for (std::uint32_t i = 0; i < at.count; ++i) {
         const std::string_view left = std::string_view(lexemes_.key_spelling(at.keys[i])).substr(at.depth);
         const Seen seen = tokens.seen(left);
@@ -196,7 +197,7 @@ void Engine::fold_key(Thread& t, const TokenView& tokens) {
             auto property = spec.index_of_key.find(at.keys[i]);
             if (property == spec.index_of_key.end()) return;
             from = value_from(objects_.with_property(item.data, property->second), item.parent, tokens);
-            leaves |= from != nothing && leaves_[from];
+            far |= leaves(from);
         }
         parts.emplace_back(seen, from);
     }
@@ -208,7 +209,7 @@ void Engine::fold_key(Thread& t, const TokenView& tokens) {
         what.push_back(parts[i].first.node);
         what.push_back(parts[i].second);
     }
-    const std::uint32_t id = described(std::move(what), leaves);
+    const std::uint32_t id = described(std::move(what), far);
     t.stack = stack_of(first_item(item, id));
     t.lex = first_told(id, t.lex);
 }
@@ -236,30 +237,17 @@ Item Engine::fold_item(Item item, LexId lex, const TokenView& tokens) {
 
 // Of a stack below the one a thread goes on with.
 StackId Engine::fold_stack(StackId root, const TokenView& tokens) {
-    if (stacks_[root].folded != unknown_state) return stacks_[root].folded;
-    std::vector<StackId> todo{root};  // parents first, without recursion: stacks may be very deep
-    while (!todo.empty()) {
-        StackId id = todo.back();
-        if (stacks_[id].folded != unknown_state) {
-            todo.pop_back();
-            continue;
-        }
-        bool ready = true;
-        for (const Item& i : stacks_[id].items)
-            if (i.kind() != Resume::accept && stacks_[i.parent].folded == unknown_state) todo.push_back(i.parent), ready = false;
-        if (!ready) continue;
-        todo.pop_back();
+    return from_outside(root, [&](StackId s) { return stacks_[s].folded; }, [&](StackId id) {
         std::vector<Item> items = stacks_[id].items;
         for (Item& i : items) {
             if (i.kind() == Resume::accept) continue;
             i.parent = stacks_[i.parent].folded;
             i = fold_item(i, dead_lex, tokens);
         }
-        StackId folded = intern_stack(std::move(items));
+        const StackId folded = intern_stack(std::move(items));
         stacks_[id].folded = folded;
         stacks_[folded].folded = folded;
-    }
-    return stacks_[root].folded;
+    });
 }
 
 StackId Engine::fold_top(StackId stack, LexId lex, const TokenView& tokens) {

@@ -28,11 +28,6 @@ Tail kind_of(std::string_view text, std::size_t& end) {
     const std::size_t next = skip_space(text, end);
     return next == text.size() || text[next] == ':' ? Tail::closed : Tail::broken;
 }
-
-void tidy(std::vector<std::string>& texts) {
-    std::sort(texts.begin(), texts.end());
-    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
-}
 }  // namespace
 
 KeyTails find_key_tails(const std::vector<std::optional<std::string>>& tokens) {
@@ -55,9 +50,7 @@ KeyTails find_key_tails(const std::vector<std::optional<std::string>>& tokens) {
             found.texts.emplace_back(text.substr(quote));
         }
     }
-    tidy(found.texts);
-    tidy(found.whole);
-    tidy(found.after_space);
+    for (auto* list : {&found.texts, &found.whole, &found.after_space}) sort_unique(*list);
     if (std::max({found.texts.size(), found.whole.size(), found.after_space.size()}) > KeyTails::limit) {
         found = {};
         found.known = false;

@@ -169,8 +169,7 @@ LangId Languages::literal(const std::vector<CodePoint>& text) {
 }
 
 LangId Languages::literals(std::vector<std::vector<CodePoint>> texts) {
-    std::sort(texts.begin(), texts.end());
-    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+    sort_unique(texts);
     std::erase_if(texts, [](const auto& t) {
         return std::any_of(t.begin(), t.end(), [](CodePoint c) { return (c >= surrogate_first && c <= surrogate_last) || c > max_code_point; });
     });
@@ -316,8 +315,7 @@ LangId Languages::union_(std::vector<LangId> parts) {
     }
     if (has_class) flat.push_back(only_class == unbounded ? char_class(std::move(ranges)) : only_class);
     if (has_empty && !other_nullable) flat.push_back(empty);
-    std::sort(flat.begin(), flat.end());
-    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    sort_unique(flat);
     for (LangId p : flat)
         if (nodes_[p].op == LangOp::complement && std::binary_search(flat.begin(), flat.end(), nodes_[p].a)) return anything;
     // any_char{l,h} members merge where they touch, so that counters do not pile up.
@@ -391,8 +389,7 @@ LangId Languages::intersection(std::vector<LangId> parts) {
             if (!nodes_[p].nullable) return nothing;
         return empty;
     }
-    std::sort(flat.begin(), flat.end());
-    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    sort_unique(flat);
     for (LangId p : flat)
         if (nodes_[p].op == LangOp::complement && std::binary_search(flat.begin(), flat.end(), nodes_[p].a)) return nothing;
     if (low > 0 || high != unbounded) {

@@ -112,8 +112,7 @@ std::optional<std::uint32_t> Languages::length_near(LangId a, std::uint32_t low,
         for (LangId s : level)
             for (LangId t : derivatives(s).targets)
                 if (t != nothing) next.push_back(t);
-        std::sort(next.begin(), next.end());
-        next.erase(std::unique(next.begin(), next.end()), next.end());
+        sort_unique(next);
         work += next.size() + 1;
         level = std::move(next);
     }
@@ -162,8 +161,7 @@ const LengthSet& Languages::lengths(LangId a) {
         if (work > 40 * state_limit)
             throw LimitExceeded("language_states", state_limit, "finding the lengths of a pattern's matches needs too many states");
         set->accepts.push_back(accepts);
-        std::sort(next.begin(), next.end());
-        next.erase(std::unique(next.begin(), next.end()), next.end());
+        sort_unique(next);
         if (next.empty()) break;
         level = std::move(next);
     }

@@ -60,10 +60,7 @@ void Masks::doubtful(StateId state, const Memo& memo, Doubts& out) {
                 if (doubt) out.tokens.push_back(memo.questioned[q].second);
         }
     }
-    for (auto* list : {&out.tokens, &out.closing}) {
-        std::sort(list->begin(), list->end());
-        list->erase(std::unique(list->begin(), list->end()), list->end());
-    }
+    for (auto* list : {&out.tokens, &out.closing}) sort_unique(*list);
 }
 
 // Tokens that may end an item whose value was read before.

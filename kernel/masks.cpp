@@ -267,10 +267,7 @@ void Masks::add_key(std::uint32_t node, const Thread& t, const std::shared_ptr<c
         const KeyEnds& more = declared_ends(node, t, i);
         ends.insert(ends.end(), more.begin(), more.end());
     }
-    if (engine_.items(t.stack).size() > 1) {
-        std::sort(ends.begin(), ends.end());
-        ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
-    }
+    if (engine_.items(t.stack).size() > 1) sort_unique(ends);
     std::vector<std::uint32_t> ours;  // tokens that close a declared key and no other thread has allowed
     for (const auto& [end, text] : ends) list_unset(trie.nodes[end].first_token, trie.nodes[trie.nodes[end].end].first_token, ours);
     const std::size_t questions = questioned_.size();

@@ -11,8 +11,7 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
         if (id >= size()) throw Malformed("special token id " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(size()));
         kind_[id] = Kind::special;
     }
-    std::sort(eos_.begin(), eos_.end());
-    eos_.erase(std::unique(eos_.begin(), eos_.end()), eos_.end());
+    sort_unique(eos_);
     for (std::uint32_t id : eos_) {
         if (id >= size()) throw Malformed("end token id " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(size()));
         kind_[id] = Kind::eos;
@@ -71,6 +70,13 @@ std::uint32_t Vocabulary::depth(std::uint32_t node) const {
     return depth;
 }
 
+std::uint32_t Vocabulary::child(std::uint32_t node, std::uint8_t byte) const {
+    if (const auto* children = wide(node)) return (*children)[byte];
+    for (std::uint32_t c = node + 1; c < trie_.nodes[node].end; c = trie_.nodes[c].end)
+        if (trie_.nodes[c].byte == byte) return c;
+    return 0;
+}
+
 std::vector<std::uint32_t> Vocabulary::take_buffer() {
     std::lock_guard lock(mutex_);
     if (buffers_.empty()) return {};
@@ -87,14 +93,7 @@ void Vocabulary::give_back(std::vector<std::uint32_t> buffer) {
 Seen Vocabulary::seen(std::string_view text) const {
     std::uint32_t at = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<std::uint8_t>(text[i]);
-        std::uint32_t next = 0;
-        if (const auto* children = wide(at)) {
-            next = (*children)[byte];
-        } else {
-            for (std::uint32_t child = at + 1; child < trie_.nodes[at].end && !next; child = trie_.nodes[child].end)
-                if (trie_.nodes[child].byte == byte) next = child;
-        }
+        const std::uint32_t next = child(at, static_cast<std::uint8_t>(text[i]));
         if (!next) return {i, at, trie_.nodes[at].end};
         at = next;
     }

@@ -64,7 +64,7 @@ class Vocabulary {
     // Bytes from the root to a node.
     std::uint32_t depth(std::uint32_t node) const;
     Seen seen(std::string_view text) const;
-    std::uint32_t root_child(std::uint8_t byte) const { return wide_children_[0][byte]; }
+    std::uint32_t child(std::uint32_t node, std::uint8_t byte) const;  // 0: there is none
 
     std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
     const KeyTails& key_tails() const { return key_tails_; }
