@@ -5,6 +5,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
 #include <thread>
 
 #include "binding_support.h"
@@ -139,12 +142,19 @@ void make_vocabulary(Vocabulary* self, nb::sequence tokens, nb::sequence eos, nb
     new (self) Vocabulary(std::move(texts), std::move(e), std::move(s));
 }
 
+// What a buffer's numbers are, by the letter of Python's struct module; '?' where they are not single numbers in this machine's order.
+char kind_of(const Py_buffer& view) {
+    const char* format = view.format ? view.format : "";
+    if (*format == '=' || *format == '@' || *format == (std::endian::native == std::endian::little ? '<' : '>')) ++format;
+    return format[0] && !format[1] ? format[0] : '?';
+}
+
 // A row of a caller's int32 array, checked; holds the buffer while alive.
 class MaskRows {
   public:
     explicit MaskRows(nb::handle array, std::uint32_t words) {
         if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_WRITABLE | PyBUF_STRIDES | PyBUF_FORMAT)) throw nb::python_error();
-        const char kind = view_.format && view_.format[0] && !view_.format[1] ? view_.format[0] : '?';  // native int32, signed or not
+        const char kind = kind_of(view_);  // int32, signed or not
         bool ok = view_.itemsize == 4 && (kind == 'i' || kind == 'I' || kind == 'l' || kind == 'L') && (view_.ndim == 1 || view_.ndim == 2) && view_.strides[view_.ndim - 1] == 4;
         if (ok && static_cast<std::size_t>(view_.shape[view_.ndim - 1]) != words) {
             long long given = view_.shape[view_.ndim - 1];
@@ -170,11 +180,56 @@ class MaskRows {
     Py_buffer view_{};
 };
 
+// One row of four-byte numbers without gaps, checked; holds the buffer while alive.
+class Buffer {
+  public:
+    Buffer(nb::handle array, int flags, std::string_view kinds, const char* wanted) {
+        if (PyObject_GetBuffer(array.ptr(), &view_, flags)) throw nb::python_error();
+        if (view_.itemsize == 4 && view_.ndim == 1 && kinds.find(kind_of(view_)) != std::string_view::npos) return;
+        PyBuffer_Release(&view_);
+        throw nb::type_error(wanted);
+    }
+    ~Buffer() { PyBuffer_Release(&view_); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    std::size_t size() const { return static_cast<std::size_t>(view_.shape[0]); }
+    void* data() const { return view_.buf; }
+
+  private:
+    Py_buffer view_{};
+};
+
 std::string_view bytes_view(nb::handle data) {
     char* p;
     Py_ssize_t n;
     if (PyBytes_AsStringAndSize(data.ptr(), &p, &n)) throw nb::python_error();
     return {p, static_cast<std::size_t>(n)};
+}
+
+// Minus infinity wherever the row has no bit; tokens past its last word are not allowed either. Without branches: bits are noise to a predictor.
+void forbid(float* logits, std::size_t count, const std::uint32_t* words, std::size_t word_count) {
+    constexpr float never = -std::numeric_limits<float>::infinity();
+    static constexpr auto bit_of = [] {
+        std::array<std::uint32_t, 32> out{};
+        for (std::uint32_t i = 0; i < 32; ++i) out[i] = std::uint32_t{1} << i;
+        return out;
+    }();
+    const std::size_t whole = std::min(count / 32, word_count);
+    for (std::size_t w = 0; w < whole; ++w) {
+        const std::uint32_t bits = words[w];
+        float* row = logits + 32 * w;
+        if (bits == ~std::uint32_t{0}) continue;
+        for (std::size_t i = 0; i < 32; ++i) row[i] = bits & bit_of[i] ? row[i] : never;
+    }
+    for (std::size_t i = 32 * whole; i < count; ++i)
+        if (i / 32 >= word_count || !(words[i / 32] & bit_of[i % 32])) logits[i] = never;
+}
+
+void apply_one(nb::handle logits, nb::handle mask) {
+    Buffer out(logits, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_ND, "f", "the logits must be a C-contiguous float32 array of one dimension");
+    Buffer bits(mask, PyBUF_FORMAT | PyBUF_ND, "iIlL", "a row of the mask must be a C-contiguous int32 array of one dimension");
+    nb::gil_scoped_release release;
+    forbid(static_cast<float*>(out.data()), out.size(), static_cast<const std::uint32_t*>(bits.data()), bits.size());
 }
 
 void fill_many(nb::sequence matchers, nb::handle mask) {
@@ -264,6 +319,10 @@ void bind_matching(nb::module_& m) {
         .def("accept", &Matcher::accept, nb::arg("token_id"))
         .def("accept_bytes", [](Matcher& self, nb::bytes data) { return self.accept_bytes(bytes_view(data)); }, nb::arg("data"))
         .def("bytes_accepted", [](Matcher& self, nb::bytes data) { return self.viable_prefix(bytes_view(data)); }, nb::arg("data"))
+        .def("bytes_replaced", [](Matcher& self, nb::bytes text) -> std::optional<std::int64_t> {
+                std::int64_t n = self.bytes_replaced(bytes_view(text));
+                return n < 0 ? std::nullopt : std::optional(n);
+            }, nb::arg("text"))
         .def_prop_ro("is_complete", &Matcher::complete)
         .def_prop_ro("is_finished", &Matcher::finished)
         .def_prop_ro("token_count", &Matcher::token_count)
@@ -297,6 +356,7 @@ void bind_matching(nb::module_& m) {
                 for (const Expectation& e : self.expected()) out.emplace_back(e.point_kind, e.node_or_spec, e.detail);
                 return out;
             });
+    m.def("apply_bitmask", &apply_one, nb::arg("logits"), nb::arg("mask"));
     m.def("fill_bitmasks", &fill_many, nb::arg("matchers"), nb::arg("mask"));
 }
 

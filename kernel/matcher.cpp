@@ -1,5 +1,6 @@
 #include "matcher.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace scansion {
@@ -80,6 +81,33 @@ std::size_t Matcher::viable_prefix(std::string_view bytes) {
         if (s == dead_state) return i;
     }
     return bytes.size();
+}
+
+// Whether `bytes` lead from both states to one that lives.
+bool Matcher::come_together(StateId one, StateId other, std::string_view bytes) const {
+    Engine& engine = tables_->engine;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (one == other) return engine.step(one, bytes.substr(i)) != dead_state;
+        one = engine.step(one, static_cast<std::uint8_t>(bytes[i]));
+        if (one == dead_state) return false;
+        other = engine.step(other, static_cast<std::uint8_t>(bytes[i]));
+        if (other == dead_state) return false;
+    }
+    return one == other;
+}
+
+std::int64_t Matcher::bytes_replaced(std::string_view text) {
+    Use use(*this);
+    if (places_.size() < 2 || ended()) return -1;
+    const Place& before = places_[places_.size() - 2];
+    if (before.time != places_.back().time) return -1;
+    StateId behind = before.state;
+    for (std::size_t done = 0; done < std::min(text.size(), most_replaced); ++done) {
+        if (come_together(now(), behind, text.substr(done, soon_together))) return static_cast<std::int64_t>(done);
+        StateId next = tables_->engine.step(behind, static_cast<std::uint8_t>(text[done]));
+        if (next != dead_state) behind = next;
+    }
+    return -1;
 }
 
 bool Matcher::complete() {

@@ -76,6 +76,9 @@ class Matcher {
     bool accept(std::uint32_t token);
     bool accept_bytes(std::string_view bytes);
     std::size_t viable_prefix(std::string_view bytes);
+    // Of a text that could follow before the last token: how many of its first bytes the token stands for, fewer than `most_replaced`,
+    // so that the others may follow it. Seen where both ways have come together `soon_together` bytes later; -1 where they have not.
+    std::int64_t bytes_replaced(std::string_view text);
     bool complete();
     bool finished();
     std::size_t token_count();
@@ -93,6 +96,7 @@ class Matcher {
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
 
     static constexpr StateId finished_state = 0xfffffffeu;
+    static constexpr std::size_t most_replaced = 4, soon_together = 4;
 
   private:
     struct Place {
@@ -111,6 +115,7 @@ class Matcher {
         std::unique_lock<std::mutex> lock_;
     };
     StateId next_state(std::uint32_t token);
+    bool come_together(StateId one, StateId other, std::string_view bytes) const;
     void write_mask(std::uint32_t* out) const;  // under the tables' lock
     StateId now() const { return places_.back().state; }
     bool ended() const { return now() == finished_state; }

@@ -127,6 +127,11 @@ class Matcher:
     def accept(self, token_id: int) -> bool: ...  # False where it is not allowed; one token of every budget that has begun
     def accept_bytes(self, data: bytes) -> bool: ...  # all or nothing; one token for rollback, none for budgets
     def bytes_accepted(self, data: bytes) -> int: ...  # length of the longest viable prefix; state unchanged
+    def bytes_replaced(self, text: bytes) -> int | None:
+        """Of a text that could follow before the last token: how many of its first bytes (0 to 3) that token stands for.
+
+        Text without them leads on from here to where all of it led from there: seen within the next 4 bytes; None where it is not.
+        The matcher does not move."""
     @property
     def is_complete(self) -> bool: ...
     @property
@@ -148,3 +153,5 @@ class Matcher:
     def state_id(self) -> int: ...  # equal ids: same future (within one constraint)
 
 def fill_bitmasks(matchers: Sequence[Matcher | None], mask: NDArray[np.int32]) -> None: ...
+def apply_bitmask(logits: NDArray[np.float32], mask: NDArray[np.int32]) -> None:
+    """Minus infinity wherever a row of a mask has no bit, in place and without the interpreter's lock; one row, both without gaps."""

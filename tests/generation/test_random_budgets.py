@@ -280,3 +280,55 @@ def test_the_way_out_stays_one_where_rules_end_early(number: int, rounds: Any) -
             assert token is not None and matcher.accept(token)
             taken += 1
         assert matcher.matcher.is_complete and taken <= budget
+
+
+def replaced_by_forks(matcher: scansion.Matcher, text: bytes) -> int | None:
+    """What ``bytes_replaced`` means, said with forks."""
+    behind = matcher.fork()
+    behind.rollback(1)
+    for done in range(min(len(text), 4)):
+        soon = text[done : done + 4]
+        ahead, together = matcher.fork(), behind.fork()
+        if ahead.accept_bytes(soon) and together.accept_bytes(soon) and together.state_id == ahead.state_id:
+            return done
+        behind.accept_bytes(text[done : done + 1])
+    return None
+
+
+COUNTED = [
+    scansion.Grammar.from_json_schema({"type": "array", "items": {"enum": ["a", "b", "ab", 1, 12]}, "uniqueItems": True, "minItems": 2}),
+    scansion.Grammar.from_json_schema({"type": "array", "contains": {"type": "integer"}, "minContains": 2, "maxContains": 3}),
+    scansion.Grammar.from_gbnf('root ::= ("é" | "日") [a-zé]{2,20} "x"', compat="llama.cpp"),
+]
+
+
+def test_a_token_replaces_the_bytes_that_forks_say(rounds: Any) -> None:
+    rng = random.Random(5)
+    found: set[int | None] = set()
+    grammars = [scansion.Grammar.from_json_schema(schema) for schema in SCHEMAS[::3]] + GRAMMARS + CAPPED + COUNTED
+    for grammar in grammars:
+        constraint = grammar.compile(vocabulary())
+        mask = scansion.allocate_bitmask(1, vocabulary().size)
+        for _ in range(rounds(2)):
+            matcher = constraint.matcher()
+            for _ in range(20):
+                text = matcher.shortest_completion()
+                matcher.fill_bitmask(mask, 0)
+                allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist()
+                if text is None or not allowed or not matcher.accept(rng.choice(allowed)):
+                    break
+                place = matcher.token_count, matcher.state_id
+                for some in (text, text[1:], bytes(rng.choices(b'"ab1,}] ', k=3)) + text):
+                    replaced = matcher.bytes_replaced(some)
+                    assert replaced == replaced_by_forks(matcher, some)
+                    found.add(replaced)
+                assert (matcher.token_count, matcher.state_id) == place
+    assert found == {None, 0, 1, 2, 3}
+
+
+def test_nothing_is_replaced_before_the_first_token_and_after_the_last() -> None:
+    for grammar in (GRAMMARS[5], scansion.Grammar.from_gbnf('root ::= "true"', compat="llama.cpp")):
+        matcher = grammar.compile(vocabulary()).matcher()
+        assert matcher.bytes_replaced(b"true") is None
+        assert matcher.accept_bytes(b"true") and matcher.accept(vocabulary().eos_token_ids[0])
+        assert matcher.bytes_replaced(b"") is None and matcher.bytes_replaced(b"x") is None

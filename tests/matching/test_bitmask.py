@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import scansion
+from scansion import _kernel
 from scansion.errors import LimitError, VocabularyError
 
 
@@ -110,3 +111,29 @@ def test_torch_does_the_same():
     assert set(torch.isfinite(single).nonzero().flatten().tolist()) == rows[0]
     with pytest.raises(TypeError, match="int32, not int64"):
         scansion.apply_bitmask(single, torch.from_numpy(mask[0]).long())
+
+
+def test_rows_that_are_apart_in_memory_and_rows_made_elsewhere():
+    mask = mask_of([{1, 33}, {2}], 40)
+    expected = np.full((2, 40), -np.inf, np.float32)
+    expected[0, [1, 33]] = expected[1, 2] = 0
+    wide = np.zeros((4, 80), np.float32)
+    for logits in (wide[::2, ::2], np.asfortranarray(wide[:2, :40]), np.ctypeslib.as_array(np.ctypeslib.as_ctypes(wide[:2, :40].copy()))):
+        scansion.apply_bitmask(logits, mask)
+        assert (logits == expected).all()
+    logits = np.zeros((2, 40), np.float32)
+    scansion.apply_bitmask(logits, np.repeat(mask, 2, axis=1)[:, ::2])
+    assert (logits == expected).all()
+
+
+@pytest.mark.parametrize("logits", [np.zeros(40, np.float64), np.zeros((1, 40), np.float32), np.zeros(40, np.dtype(">f4"))])
+def test_the_kernel_takes_nothing_but_a_row_of_floats(logits):
+    with pytest.raises(TypeError, match="C-contiguous float32"):
+        _kernel.apply_bitmask(logits, np.zeros(2, np.int32))
+
+
+def test_the_kernel_takes_nothing_but_a_row_of_bits():
+    with pytest.raises(TypeError, match="C-contiguous int32"):
+        _kernel.apply_bitmask(np.zeros(40, np.float32), np.zeros(2, np.float32))
+    with pytest.raises(ValueError, match="contiguous"):
+        _kernel.apply_bitmask(np.zeros(40, np.float32), np.zeros(4, np.int32)[::2])

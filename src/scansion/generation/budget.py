@@ -20,10 +20,6 @@ _SPARE_FACTOR = 2
 _SPARE = 64
 """With this many times the estimated bytes and this many more tokens left, the estimate is believed."""
 _MAX_SEARCHED = 4096
-_SOON_TOGETHER = 4
-"""After so many bytes of a completion it is asked whether the token before them has made a difference."""
-_MOST_DONE = 4
-"""Bytes of a completion a token may stand for without being written like them."""
 
 
 class _Way(NamedTuple):
@@ -64,6 +60,7 @@ class BudgetedMatcher:
         """
         self.matcher = matcher
         self._vocabulary = vocabulary
+        self._ends = frozenset(vocabulary.eos_token_ids)
         self._remaining = remaining
         self._way: _Way | None = None
         self._tokens_matter = matcher.counts_tokens
@@ -78,7 +75,7 @@ class BudgetedMatcher:
         matcher = self.matcher
         if not matcher.accept(token_id):
             return False
-        if self._remaining is None or matcher.is_finished:
+        if self._remaining is None or (token_id in self._ends and matcher.is_finished):
             return True
         before = self._way
         if not self._fits(self._remaining - 1, token_id):
@@ -202,12 +199,15 @@ class BudgetedMatcher:
         """What still completes the answer, after a token, of a text that did before it; None where that is not seen or does not fit."""
         data = self._vocabulary.token_bytes(token_id)
         left: _Way | None = way
-        if data and way.text.startswith(data):
+        if data and way.tokens and way.tokens[0] == token_id:
+            left = _Way(way.text[len(data) :], way.tokens[1:])
+        elif data and way.text.startswith(data):
             left = self._without(way, len(data))
             if left is None or len(left.tokens) > remaining:
                 left = self._cut(way.text[len(data) :], remaining)
         else:
-            done = self._done_of(way.text)
+            # None of its bytes inside a string, the quote if the token was white space and a quote, the digit if it was another one.
+            done = self.matcher.bytes_replaced(way.text)
             if done is None:
                 return None
             if done:
@@ -223,23 +223,6 @@ class BudgetedMatcher:
         text = way.text[done:]
         first = self._vocabulary.tokenize_greedy(text[: covered - done]) if covered > done else []
         return None if first is None else _Way(text, first + way.tokens[whole:])
-
-    def _done_of(self, text: bytes) -> int | None:
-        """How many of its first bytes can be left out of a text, which completed the answer before the last token, to complete it now.
-
-        None of them inside a string, the quote if the token was white space and a quote, the digit if it was another digit:
-        most often the two places come together after the next few bytes, and go on as one."""
-        behind = self.matcher.fork()
-        behind.rollback(1)
-        for done in range(min(len(text), _MOST_DONE)):
-            soon = text[done : done + _SOON_TOGETHER]
-            ahead = self.matcher.fork()
-            if ahead.accept_bytes(soon):
-                together = behind.fork()
-                if together.accept_bytes(soon) and together.state_id == ahead.state_id:
-                    return done
-            behind.accept_bytes(text[done : done + 1])
-        return None
 
     def _cut(self, text: bytes, enough: int) -> _Way | None:
         """The text in as few tokens as it can be, or in any number found quickly that is at most ``enough``."""

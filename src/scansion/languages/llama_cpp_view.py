@@ -25,6 +25,7 @@ _CUT_LATE = chr(CUT_LATE).encode()
 _ALLOWED = {_CUT: chr(CUT_ALLOWED).encode(), _CUT_LATE: chr(CUT_LATE_ALLOWED).encode()}
 _BEGIN = chr(BEGIN).encode()
 _SYMBOLS = [chr(byte).encode() for byte in range(256)]
+_MOST_REPLACED, _SOON_TOGETHER = 4, 4  # as in kernel/matcher.h
 
 
 def llama_cpp_constraint(program: ProgramData, vocabulary: Vocabulary) -> LlamaCppConstraint:
@@ -146,6 +147,20 @@ class LlamaCppMatcher(Matcher):
                 break
             taken += 1
         return taken
+
+    def bytes_replaced(self, text: bytes) -> int | None:
+        """The kernel's answer, found with forks: the text is bytes, and bytes given together are one token."""
+        if not self.token_count:
+            return None
+        behind = self.fork()
+        behind.rollback(1)
+        for done in range(min(len(text), _MOST_REPLACED)):
+            soon = text[done : done + _SOON_TOGETHER]
+            ahead, together = self.fork(), behind.fork()
+            if ahead.accept_bytes(soon) and together.accept_bytes(soon) and together.state_id == ahead.state_id:
+                return done
+            behind.accept_bytes(text[done : done + 1])
+        return None
 
     def forced_bytes(self, limit: int = 4096) -> bytes:
         return _bytes(super().forced_bytes(limit), stop=True)

@@ -94,6 +94,10 @@ def _apply_numpy(logits: NDArray[Any], mask: NDArray[Any]) -> None:
         raise ValueError("logits are read-only: apply the mask to a copy")
     rows, words = _rows(logits.shape, mask.shape, str(mask.dtype))
     table = logits.reshape(rows, -1) if logits.ndim == 1 else logits
+    if logits.dtype == np.float32 and table.flags.c_contiguous:
+        for row, bits in zip(table, np.ascontiguousarray(mask).reshape(rows, words), strict=True):
+            _kernel.apply_bitmask(row, bits)
+        return
     # A little-endian byte view puts bit id % 8 of byte id // 8 first, on any machine.
     data = np.ascontiguousarray(mask, dtype="<i4").view(np.uint8).reshape(rows, 4 * words)
     covered = min(table.shape[1], 32 * words)

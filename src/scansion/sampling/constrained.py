@@ -16,17 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scansion.errors import DeadEndError
+from scansion.matching import apply_bitmask
 from scansion.sampling.chain import Drawer, GreedyDrawer
 
 __all__ = ["ConstrainedDraws", "Constraining"]
 
 _NEVER = np.float32(-np.inf)
-_NEVER_BITS = np.int32(_NEVER.view(np.int32))
 _MAX_REDRAWS = 24
 _VERY_FEW = 24
 """So many words of a mask are looked at one by one."""
-_FEW = 8
-"""Tokens in less than one of so many words of a mask are few: they are handled one by one."""
 
 
 class Constraining(Protocol):
@@ -114,7 +112,7 @@ class ConstrainedDraws:
             few = [*_tokens(words, some), refused]
             logits[refused] = _NEVER
         else:
-            _forbid(logits, words)
+            apply_bitmask(logits, self._mask[0])
         spent = perf_counter() - started
         for _ in range(_MAX_REDRAWS):
             token = max(few, key=logits.__getitem__) if few else self.drawer.draw(logits)
@@ -154,20 +152,3 @@ def _tokens(words: NDArray[np.uint32], some: list[int]) -> list[int]:
             tokens.append(place * 32 + low.bit_length() - 1)
             bits ^= low
     return tokens
-
-
-def _forbid(logits: NDArray[np.float32], words: NDArray[np.uint32]) -> None:
-    """Minus infinity wherever a mask's row has no bit, in place; a masked assignment would cost several times as much."""
-    some = np.flatnonzero(words)
-    if len(some) * _FEW < len(words):
-        bits = np.flatnonzero(np.unpackbits(words[some].view(np.uint8), bitorder="little"))
-        places = some[bits >> 5] * 32 + (bits & 31)
-        kept = logits[places]
-        logits.fill(_NEVER)
-        logits[places] = kept
-        return
-    # All ones where allowed: the logit's bits stay; all zeros elsewhere: the bits of minus infinity come in.
-    keep = -_allowed(words, len(logits)).astype(np.int32)
-    bits = logits.view(np.int32)
-    bits &= keep
-    bits |= ~keep & _NEVER_BITS
