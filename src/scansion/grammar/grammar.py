@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from scansion.program import ProgramData
 
 if TYPE_CHECKING:
     from scansion.grammar.nodes import JsonValue, Rules
+    from scansion.json_schema import SchemaOptions
     from scansion.languages.structural_tags import StructuralTag
     from scansion.matching import Constraint
     from scansion.program import ProgramBuilder
@@ -84,9 +86,8 @@ class Grammar:
             UnsatisfiableError: no instance exists.
             LimitError: a documented bound was met.
         """
-        from scansion.json_schema import SchemaOptions, compile_schema
-
-        options = SchemaOptions(
+        compile_schema, schema_options = _schema_front_end()
+        options = schema_options(
             whitespace=whitespace,
             property_order=property_order,
             spelling=spelling,
@@ -96,13 +97,9 @@ class Grammar:
             lenient=lenient,
         )
 
-        def build() -> Grammar:
-            program, dropped = compile_schema(schema, options)
-            return cls("json_schema", program, dropped)
-
-        if resources:
-            return build()
-        return _cached(schema, ("json_schema", options.key), build)
+        if resources or type(schema) is not str:
+            return cls("json_schema", *compile_schema(schema, options))
+        return _cached(schema, ("json_schema", options.key), lambda: cls("json_schema", *compile_schema(schema, options)))
 
     @classmethod
     def json(cls, *, whitespace: str = "bounded") -> Grammar:
@@ -261,6 +258,14 @@ class Grammar:
         return f"<scansion.Grammar from {self.kind}, {len(self.program.rules)} rules>"
 
 
+@cache
+def _schema_front_end() -> tuple[Callable[[Any, SchemaOptions], tuple[ProgramData, list[tuple[str, str]]]], type[SchemaOptions]]:
+    """The JSON Schema front end: 50 modules, imported when first needed, looked up once."""
+    from scansion.json_schema import SchemaOptions, compile_schema
+
+    return compile_schema, SchemaOptions
+
+
 def _lower(rules: Rules) -> ProgramData:
     from scansion.grammar.lower import lower
 
@@ -282,9 +287,7 @@ _cache_lock = Lock()
 def _cached(text: Any, key: tuple[Any, ...], build: Callable[[], Grammar]) -> Grammar:
     """The grammar of a text, from the cache where the same text was read with the same options. Errors are not kept."""
     if type(text) is not str:
-        if key[0] != "json_schema":
-            raise GrammarError(f"the grammar must be a string, not {type(text).__name__}", construct=key[0])
-        return build()
+        raise GrammarError(f"the grammar must be a string, not {type(text).__name__}", construct=key[0])
     if len(text) > CACHED_TEXT:
         return build()
     full = (text, key)

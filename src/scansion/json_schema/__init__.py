@@ -5,6 +5,7 @@ documents       $schema, $id, $ref, scopes             -> sites
 *_keywords      one site's keywords                    -> sets, facets
 normal_form     algebra, negation, oneOf, unevaluated  -> Shape: alternatives by type
 lower*          Shape                                  -> rules and specs in a ProgramBuilder
+lower_plainly   one site that needs no Shape           -> the same
 feasible        least fixpoint                         -> what is impossible, taken out or refused
 explain         text, offset                           -> which keyword of the schema refuses it there
 """

@@ -151,7 +151,7 @@ class Documents:
         self._by_id: dict[Any, Site] = {}
         self._kept: list[Any] = []  # synthetic schemas, so that id() stays unique
         self._constants: dict[int, Site] = {}
-        self._values = Resource("", True, "", 2020, False, frozenset())
+        self._values: Resource | None = None  # of constants
         self._resources: dict[str, Resource] | None = None
         self._embedded: dict[int, Resource] = {}
         draft, explicit = _draft_of(root, 2020, None)
@@ -246,14 +246,17 @@ class Documents:
                     allowed=MAX_CONSTANTS,
                 )
             # Read as the newest draft, which has every keyword used (a constant inside a draft 4 schema is one all the same).
+            own = self._values
+            if own is None:
+                own = self._values = Resource("", True, "", 2020, False, frozenset())
             self._kept.append(schema)
-            known = self.site(schema, pointer, self._values, (self._values,) if self._scoped else None, like.depth + 1)
+            known = self.site(schema, pointer, own, (own,) if self._scoped else None, like.depth + 1)
             self._constants[id(value)] = known
         return known
 
     def close(self) -> None:
         """Forget what references meant. Sites know their resources, and these the sites: a cycle that only the collector would free."""
-        for resource in (self.main, *self._embedded.values()):
+        for resource in self._embedded.values():  # ``main`` is one of them
             resource.refs.clear()
 
     # References

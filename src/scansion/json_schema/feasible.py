@@ -7,6 +7,7 @@ unsatisfiable and the error names the innermost cause.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scansion._kernel import FAIL, OBJECT
@@ -34,10 +35,8 @@ class Feasibility:
         # A grammar may hold several schemas: what was written before this one is not its business.
         self._first_rule, self._first_object, self._first_array = len(builder.rules), len(builder.objects), len(builder.arrays)
         self._productive: set[int] = set()
-        self._pending: list[tuple[int, int]] = []  # (rule, container node) not surely possible
-        self._failed: list[tuple[int, int]] = []
+        self._pending: list[tuple[int, int, Sequence[int] | None]] = []  # as ``add`` and ``add_needing`` are given them
         self.numbers: dict[int, NumberSet] = {}  # by lexeme: the numbers it spells
-        self._values = DistinctValues(builder, self.numbers, self._productive)
 
     def certain(self, rule: int) -> None:
         """A rule that surely matches something."""
@@ -48,7 +47,14 @@ class Feasibility:
         if certain:
             self._productive.add(rule)
         else:
-            self._pending.append((rule, node))
+            self._pending.append((rule, node, None))
+
+    def add_needing(self, rule: int, node: int, needed: Sequence[int]) -> None:
+        """A container alternative of a rule that is possible where all of some rules (-1: none) match anything."""
+        if needed:
+            self._pending.append((rule, node, needed))
+        else:
+            self._productive.add(rule)
 
     def settle(self, lowering: Lowering, root: int) -> None:
         """Find what is impossible and take it out of the program.
@@ -57,23 +63,25 @@ class Feasibility:
             UnsatisfiableError: the root is.
         """
         pending = self._pending[::-1]  # members are written after what contains them
+        productive = self._productive
         while pending:
             left = []
-            for rule, node in pending:
-                if self._possible(node):
-                    self._productive.add(rule)
+            for container in pending:
+                rule, node, needed = container
+                if self._possible(node) if needed is None else productive.issuperset(needed):
+                    productive.add(rule)
                 else:
-                    left.append((rule, node))
+                    left.append(container)
             if len(left) == len(pending):
                 break
             pending = left
-        self._failed = pending
-        if root not in self._productive:
+        self._pending = pending
+        if root not in productive:
             raise self._unsatisfiable(lowering, root)
         nodes = self._builder.nodes
-        for _, node in pending:
+        for _, node, _ in pending:
             nodes[3 * node] = FAIL
-        if len(self._productive) < len(self._builder.rules) - self._first_rule:
+        if len(productive) < len(self._builder.rules) - self._first_rule:
             self._correct_specs()
 
     # Possibility of one container
@@ -211,18 +219,19 @@ class Feasibility:
     def _can_differ(self, spec: tuple[Any, ...]) -> bool:
         """Whether as many different items as there must be can be found."""
         prefix, rest, minimum, _, _, counters, _ = spec
+        distinct = DistinctValues(self._builder, self.numbers, self._productive)
         for number, (low, _) in enumerate(counters):
             if 2 <= low <= MAX_ITEMS_FOLLOWED:
                 ways = [way for value in (*prefix, rest) if type(value) is not int for way in value]
-                counted = self._values.of([rule for rule, events in ways if number in events], low)
+                counted = distinct.of([rule for rule, events in ways if number in events], low)
                 if counted is not None:
                     return False
         if minimum < 2 or minimum > MAX_ITEMS_FOLLOWED:
             return True
-        choices = [self._values.of(_rules(value), minimum) for value in prefix[:minimum]]
+        choices = [distinct.of(_rules(value), minimum) for value in prefix[:minimum]]
         more = minimum - len(prefix)
         if more > 0:
-            last = self._values.of(_rules(rest), minimum)
+            last = distinct.of(_rules(rest), minimum)
             if last is not None and len(last) < more:
                 return False
             choices += [last] * more
@@ -341,7 +350,7 @@ class Feasibility:
 
     def _blame(self, rule: int) -> tuple[str, int, str] | None:
         """A required key or item whose value cannot be: (keyword, its rule or -1, what is wrong)."""
-        for owner, node in self._failed:
+        for owner, node, _ in self._pending:
             if owner != rule:
                 continue
             op, spec, _ = self._builder.nodes[3 * node : 3 * node + 3]

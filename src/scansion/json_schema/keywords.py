@@ -12,6 +12,7 @@ __all__ = [
     "APPLY",
     "ARRAY",
     "KEYWORDS",
+    "MORE",
     "NUMBER",
     "OBJECT",
     "REF",
@@ -39,7 +40,8 @@ __all__ = [
 MAX_LEAST = 10_000_000  # the most that minLength, minItems ... may ask for
 _MAX_MOST = 1_000_000_000  # bounds beyond bound nothing: no text has so many characters, items or keys
 
-TYPE, VALUES, STRING, NUMBER, OBJECT, ARRAY, APPLY, REF, UNEVALUATED = (1 << i for i in range(9))
+# MORE comes with those of another kind that are rare and take more than a line to read: they are not written plainly (``lower_plainly``).
+TYPE, VALUES, STRING, NUMBER, OBJECT, ARRAY, APPLY, REF, UNEVALUATED, MORE = (1 << i for i in range(10))
 
 KEYWORDS: dict[str, int] = {
     "type": TYPE,
@@ -47,13 +49,14 @@ KEYWORDS: dict[str, int] = {
     "const": VALUES,
     **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), STRING),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), NUMBER),
-    **dict.fromkeys(("properties", "patternProperties", "additionalProperties", "propertyNames"), OBJECT),
-    **dict.fromkeys(("required", "minProperties", "maxProperties", "dependentRequired"), OBJECT),
-    **dict.fromkeys(("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"), ARRAY),
-    **dict.fromkeys(("contains", "minContains", "maxContains"), ARRAY),
+    **dict.fromkeys(("properties", "additionalProperties", "required"), OBJECT),
+    **dict.fromkeys(("patternProperties", "propertyNames", "minProperties", "maxProperties", "dependentRequired"), OBJECT | MORE),
+    **dict.fromkeys(("items", "minItems", "maxItems", "uniqueItems"), ARRAY),
+    **dict.fromkeys(("prefixItems", "additionalItems", "contains", "minContains", "maxContains"), ARRAY | MORE),
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"), APPLY),
     "dependencies": APPLY | OBJECT,  # schemas, or lists of required names
-    **dict.fromkeys(("$ref", "$dynamicRef", "$recursiveRef"), REF),
+    "$ref": REF,
+    **dict.fromkeys(("$dynamicRef", "$recursiveRef"), REF | MORE),
     **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), UNEVALUATED),
 }
 
@@ -150,8 +153,8 @@ def schema_map(site: Site, schema: dict[str, Any], keyword: str) -> dict[str, An
     value = schema[keyword]
     if not isinstance(value, dict):
         raise site.wrong(f"{keyword} must be an object, not {kind_of(value)}", keyword)
-    for name in value:
-        if type(name) is str and not name.isascii():
+    if not "".join(value).isascii():  # a key that is no string is a TypeError, which ``compiler`` explains
+        for name in value:
             whole(site, name, keyword)
     return value
 

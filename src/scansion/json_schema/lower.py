@@ -16,6 +16,7 @@ from scansion.json_schema.feasible import Feasibility
 from scansion.json_schema.keywords import NUMBER, STRING, VALUES
 from scansion.json_schema.lower_arrays import array_spec
 from scansion.json_schema.lower_objects import object_specs
+from scansion.json_schema.lower_plainly import write_anything, written_plainly
 from scansion.json_schema.normal_form import Normaliser
 from scansion.json_schema.scalars import NumberSet, StringSet
 from scansion.json_schema.shapes import FALSE, NULL, TRUE, Expr, Shape
@@ -26,6 +27,7 @@ __all__ = ["MAX_RULES", "Lowering"]
 
 MAX_RULES = 200_000  # distinct value expressions of one schema
 _LITERALS = [[text for bit, text in ((NULL, "null"), (FALSE, "false"), (TRUE, "true")) if mask & bit] for mask in range(8)]
+_LITERAL_LANGUAGES = [Language.literals(texts) if len(texts) > 1 else Language.literal("".join(texts)) for texts in _LITERALS]
 _encode = json.encoder.encode_basestring  # what json.dumps(text, ensure_ascii=False) writes
 
 
@@ -35,6 +37,7 @@ class Lowering:
     Attributes:
         builder, norm: where rules go, and where normal forms come from.
         declared: whether keys come in declared order.
+        canonical: whether constants are spelled canonically.
         feasibility: what is known about which rules match anything.
         rules: the rule of each expression that has one.
         explains: whether it is found out which keywords make a schema unsatisfiable.
@@ -44,6 +47,7 @@ class Lowering:
         self.builder = builder
         self.norm = norm
         self.declared = norm.options.property_order == "declared"
+        self.canonical = norm.options.spelling == "canonical"
         self.feasibility = Feasibility(builder)
         self.rules: dict[Expr, int] = {None: -1}
         self.explains = True
@@ -69,10 +73,14 @@ class Lowering:
         """
         root = self.rule(expr)
         queue = self._queue
-        shape = self.norm.shape
+        shape, sites = self.norm.shape, self.norm.documents.sites
         while queue:
-            rule, self._current = queue.pop()
-            self._write(rule, self._current, shape(self._current))
+            rule, expr = queue.pop()
+            self._current = expr
+            if not expr:
+                write_anything(self, rule)
+            elif len(expr) != 1 or expr[0] & 1 or not written_plainly(self, rule, sites[expr[0] >> 1]):
+                self._write(rule, expr, shape(expr))
         self.feasibility.settle(self, root)
         return root
 
@@ -112,8 +120,7 @@ class Lowering:
             if label >= 0 and site.bits & (NUMBER | STRING | VALUES) and len(expr) == 1 and not expr[0] & 1:
                 # One schema says it: strings and numbers are labelled with the constraint in words.
                 worded = builder.later_label(partial(describe, site.pointer, site.schema))
-            if self._decidable_scalars(expr, shape, nodes, worded):
-                self.feasibility.certain(rule)
+            self.write_scalars(rule, shape.literals, shape.numbers, shape.strings, nodes, worded)
         order: dict[str, int] | None = None
         for alternative in shape.objects:
             indices, certain, order = object_specs(self, alternative, expr, order, label)
@@ -130,29 +137,33 @@ class Lowering:
             self.feasibility.add(rule, node, certain)
         builder.rules[rule] = nodes[0] if len(nodes) == 1 else builder.alt(nodes, label)
 
-    def _decidable_scalars(self, expr: Expr, shape: Shape, nodes: list[int], label: int) -> bool:
-        """``_scalars``, refused by pointer and keyword where the kernel cannot tell within its bounds whether anything is left."""
+    def write_scalars(
+        self, rule: int, literals: int, numbers: NumberSet | None, strings: StringSet | None, nodes: list[int], label: int
+    ) -> None:
+        """Append the lexemes of the scalar part of a rule to its alternatives.
+
+        Raises:
+            UnsupportedError: the kernel cannot tell within its bounds whether anything is left; names the pointer and the keyword.
+        """
+        before = len(nodes)
         try:
-            return self._scalars(shape, nodes, label)
+            self._scalars(literals, numbers, strings, nodes, label)
         except LimitError as error:
             if error.limit != "language_states":
                 raise
-            numbers = shape.numbers is not None and shape.numbers.language is not None
-            keyword = "multipleOf" if numbers else "pattern"
+            keyword = "multipleOf" if numbers is not None and numbers.language is not None else "pattern"
             raise UnsupportedError(
                 f"what {keyword} and the keywords beside it leave together takes more than {error.allowed:,} states to work out",
-                pointer=self._site(expr),
+                pointer=self._site(self._current),
                 construct=keyword,
                 hint="simplify one of them, or leave it to the lenient option",
             ) from None
+        if len(nodes) > before:
+            self.feasibility.certain(rule)
 
-    def _scalars(self, shape: Shape, nodes: list[int], label: int) -> bool:
-        """Append the lexemes of the scalar part; whether there are any."""
+    def _scalars(self, literals: int, numbers: NumberSet | None, strings: StringSet | None, nodes: list[int], label: int) -> None:
         builder = self.builder
         texts: list[str] = []
-        if shape.literals:
-            texts += _LITERALS[shape.literals]
-        numbers = shape.numbers
         if numbers is not None:
             if numbers.words:
                 texts += numbers.words
@@ -162,7 +173,6 @@ class Lowering:
                 if lexeme >= 0:
                     nodes.append(builder.node(LEX, lexeme, 0, label))
                     self.feasibility.numbers[lexeme] = numbers
-        strings = shape.strings
         if strings is not None:
             if strings.words:
                 texts += map(_encode, strings.words)
@@ -174,9 +184,12 @@ class Lowering:
                 if lexeme >= 0:
                     nodes.append(builder.node(LEX, lexeme, 0, label))
         if texts:
+            if literals:
+                texts = _LITERALS[literals] + texts
             language = Language.literal(texts[0]) if len(texts) == 1 else Language.literals(texts)
             nodes.append(builder.node(LEX, builder.lexeme(language, TEXT), 0, label))
-        return bool(nodes)
+        elif literals:
+            nodes.append(builder.node(LEX, builder.lexeme(_LITERAL_LANGUAGES[literals], TEXT), 0, label))
 
     def _lexeme(self, owner: StringSet | NumberSet, language: Language, encoding: int) -> int:
         """The lexeme of the language of a set, -1 where it is empty."""

@@ -52,7 +52,7 @@ from scansion.json_schema.shapes import (
     Shape,
 )
 
-__all__ = ["MAX_APPLICATOR_DEPTH", "Normaliser"]
+__all__ = ["MAX_APPLICATOR_DEPTH", "Normaliser", "place"]
 
 MAX_APPLICATOR_DEPTH = 100  # nesting of allOf, anyOf, $ref ... that apply to one value
 _LONG = 8  # schemas of a conjunction past which the conjunctions of its beginnings are remembered too
@@ -113,8 +113,10 @@ class Normaliser:
         keyword = KEYWORDS.get
         for name in schema:
             bits |= keyword(name, 0)
-        if not bits:
-            return ()
+        return self._child(site, schema, suffix, bits) if bits else ()
+
+    def _child(self, site: Site, schema: dict[str, Any], suffix: str, bits: int) -> Expr:
+        """``child`` for a schema object that has keywords of some kinds."""
         if bits == TYPE:
             name = schema["type"]
             if type(name) is str and name in TYPES and self._share_plain:
@@ -123,9 +125,41 @@ class Normaliser:
         found = self.documents.below(site, schema, suffix)
         if found.schema is schema:
             found.bits = bits
-            if bits == REF and "$ref" in schema:
+            if bits == REF:
                 return self.expr_of(self.documents.resolve(found, schema["$ref"]))
         return found.expr
+
+    def members(self, site: Site) -> dict[str, Expr]:
+        """The expressions of what ``properties`` of a site holds, by key: for each what ``child`` gives, most of them found here.
+
+        A type alone, and a reference met before, need no site of their own.
+        """
+        found: dict[str, Expr] = {}
+        plain, references = self._plain, site.resource.refs
+        keyword = KEYWORDS.get
+        for name, schema in schema_map(site, site.schema, "properties").items():
+            if type(schema) is dict:
+                bits = 0
+                for word in schema:
+                    bits |= keyword(word, 0)
+                expr: Expr = None
+                if bits == TYPE:
+                    value = schema["type"]
+                    if type(value) is str:
+                        expr = plain.get(value)
+                elif bits == REF:
+                    value = schema["$ref"]
+                    if type(value) is str and value in references and "$id" not in schema and "id" not in schema:
+                        found[name] = self.expr_of(references[value])
+                        continue
+                elif not bits:
+                    expr = ()
+                if expr is None:
+                    expr = self._child(site, schema, "/properties/" + (escape(name) if "/" in name or "~" in name else name), bits)
+                found[name] = expr
+            else:
+                found[name] = self.child(site, schema, f"/properties/{escape(name)}")
+        return found
 
     def _plain_type(self, name: str) -> Expr:
         """The expression that all schemas which only name a type share."""
@@ -264,7 +298,7 @@ class Normaliser:
                 site.tracked = None
             else:
                 site.positive = None
-            _place(error, site)
+            place(error, site)
             raise
         finally:
             self._depth -= 1
@@ -287,7 +321,7 @@ class Normaliser:
             shape = negation.negative(self, site)
         except BaseException as error:
             site.negative = None
-            _place(error, site)
+            place(error, site)
             raise
         finally:
             self._depth -= 1
@@ -429,7 +463,7 @@ class Normaliser:
         return unite(holds, fails)
 
 
-def _place(error: BaseException, site: Site) -> None:
+def place(error: BaseException, site: Site) -> None:
     """Say where a bound was met, if that is not said yet: numbers and patterns do not know their place."""
     if isinstance(error, LimitError) and not str(error).startswith("#"):
         error.args = (f"#{site.pointer}: {error}",)

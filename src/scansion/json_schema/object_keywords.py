@@ -23,14 +23,14 @@ from scansion.json_schema.shapes import (
 if TYPE_CHECKING:
     from scansion.json_schema.normal_form import Normaliser
 
-__all__ = ["alternative", "must_meet", "violations"]
+__all__ = ["alternative", "must_meet", "required", "violations"]
 
 
 def alternative(norm: Normaliser, site: Site, tracking: bool) -> ObjectAlternative:
     """The objects that the object keywords of a site allow."""
     schema = site.schema
     facet = _facet(norm, site)
-    required = _required(site)
+    listed = required(site)
     minimum = least(site, "minProperties") if "minProperties" in schema else 0
     maximum = most(site, "maxProperties") if "maxProperties" in schema else -1
     condition: Formula = True
@@ -42,17 +42,13 @@ def alternative(norm: Normaliser, site: Site, tracking: bool) -> ObjectAlternati
     if tracking and facet is not None:
         languages = tuple(language for language, _ in facet.patterns)
         evaluated = Evaluated(frozenset(facet.properties), languages, "additionalProperties" in schema)
-    return ObjectAlternative((facet,) if facet is not None else (), required, minimum, maximum, condition, evaluated)
+    return ObjectAlternative((facet,) if facet is not None else (), listed, minimum, maximum, condition, evaluated)
 
 
 def _facet(norm: Normaliser, site: Site) -> ObjectFacet | None:
     """What the site says about members, or None where it says nothing."""
     schema = site.schema
-    properties: dict[str, Expr] = {}
-    if "properties" in schema:
-        child = norm.child
-        for name, value in schema_map(site, schema, "properties").items():
-            properties[name] = child(site, value, "/properties/" + (escape(name) if "/" in name or "~" in name else name))
+    properties = norm.members(site) if "properties" in schema else {}
     patterns: tuple[tuple[Language, Expr], ...] = ()
     if "patternProperties" in schema:
         patterns = tuple(
@@ -75,7 +71,8 @@ def _key_pattern(site: Site, text: str) -> Language:
     return pattern(site, text, "patternProperties")
 
 
-def _required(site: Site) -> tuple[str, ...]:
+def required(site: Site) -> tuple[str, ...]:
+    """The keys that ``required`` of a site lists, each once."""
     listed = site.schema.get("required")
     if listed is None:
         if "required" in site.schema:
@@ -83,10 +80,14 @@ def _required(site: Site) -> tuple[str, ...]:
         return ()
     if not isinstance(listed, list):
         raise site.wrong(f"required must be an array of names, not {kind_of(listed)}", "required", "list the names in the parent object")
-    for name in listed:
-        if not isinstance(name, str):
-            raise site.wrong(f"required must be an array of names, and {name!r:.40} is not a string", "required")
-        if not name.isascii():
+    try:
+        plain = "".join(listed).isascii()
+    except TypeError:
+        plain = False
+    if not plain:
+        for name in listed:
+            if not isinstance(name, str):
+                raise site.wrong(f"required must be an array of names, and {name!r:.40} is not a string", "required")
             whole(site, name, "required")
     return tuple(dict.fromkeys(listed))
 
@@ -119,7 +120,7 @@ def violations(norm: Normaliser, site: Site) -> tuple[ObjectAlternative, ...]:
         broken.append(ObjectAlternative(maximum=fewer))
     if more is not None:
         broken.append(ObjectAlternative(minimum=more))
-    conditions: list[Formula] = [negation(has(name)) for name in _required(site)]
+    conditions: list[Formula] = [negation(has(name)) for name in required(site)]
     conditions += [conjunction((has(name), disjunction(negation(has(other)) for other in others))) for name, others in _dependents(site)]
     facet = _facet(norm, site)
     if facet is not None:

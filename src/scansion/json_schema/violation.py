@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scansion.json_schema.options import SchemaOptions
 
@@ -36,8 +36,7 @@ class Violation:
         return f"at byte {self.offset}: {instance_words(self.instance)} {self.requirement} ({cause}){other}"
 
 
-@dataclass(frozen=True)
-class SchemaSource:
+class SchemaSource(NamedTuple):
     """A schema as it was compiled, kept beside the program for explanations.
 
     Attributes:

@@ -14,10 +14,11 @@ from typing import Any
 from scansion._kernel import ALT, BUDGET, CALL, FAIL, LEX, REPEAT, RET, TEXT, Language
 from scansion.errors import GrammarError, LimitError
 from scansion.program.data import ProgramData
-from scansion.program.whitespace import WHITESPACE_POLICIES, around_root, punctuation
+from scansion.program.whitespace import PUNCTUATION, WHITESPACE_POLICIES, around_root, punctuation
 
 __all__ = ["MAX_NODES", "ProgramBuilder"]
 
+_SPARE = PUNCTUATION.index("spare")  # carries the white space around the root
 MAX_NODES = 8_000_000  # a program of this size takes about 400 MB; real ones have thousands
 
 
@@ -219,13 +220,14 @@ class ProgramBuilder:
 
     def json_root(self, value: int) -> int:
         """A rule for a whole JSON text: the rule ``value`` with the white space its policy allows around it."""
-        around = around_root(self.whitespace)
-        if around is None:
+        if around_root(self.whitespace) is None:
             return value
-        root = self.new_rule()
-        after = self.lex(around, TEXT, self.ret)
-        self.set_rule(root, self.lex(around, TEXT, self.node(CALL, value, after)))
-        return root
+        # Of every grammar of JSON, so written in one piece: the white space behind, the value, the white space before.
+        after, around = len(self.node_labels), self._punctuation[_SPARE]
+        self.nodes += (LEX, around, self.ret, CALL, value, after, LEX, around, after + 1)
+        self.node_labels += (-1, -1, -1)
+        self.rules.append(after + 2)
+        return len(self.rules) - 1
 
     def finish(self, start: int) -> ProgramData:
         """The finished program with ``start`` as the rule of the whole text. The builder must not be used afterwards."""

@@ -1,0 +1,180 @@
+"""Schema objects that say everything about their value themselves, straight from their keywords to a rule.
+
+Most subschemas are a ``type`` and a few keywords of that type. Their normal form would be one alternative of one facet, made to be read
+once. What is written here is what ``lower`` writes from that form; whatever takes more (references, applicators, key
+patterns, several sets of values) is left to it, and so is every mistake that it has words for.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scansion._kernel import ARRAY as ARRAY_NODE
+from scansion._kernel import OBJECT as OBJECT_NODE
+from scansion.errors import LimitError
+from scansion.json_schema.documents import Site
+from scansion.json_schema.keywords import (
+    ARRAY,
+    NUMBER,
+    OBJECT,
+    STRING,
+    TYPE,
+    TYPE_ANY,
+    TYPE_ARRAY,
+    TYPE_INTEGER,
+    TYPE_NUMBER,
+    TYPE_OBJECT,
+    TYPE_STRING,
+    TYPES,
+    VALUES,
+    least,
+    most,
+    type_mask,
+    whole,
+)
+from scansion.json_schema.lower_arrays import MAX_DIFFERENT
+from scansion.json_schema.normal_form import place
+from scansion.json_schema.object_keywords import required
+from scansion.json_schema.scalar_keywords import numbers, strings
+from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, ANYTHING, NumberSet, StringSet
+from scansion.json_schema.shapes import ALL_LITERALS
+from scansion.json_schema.words import describe
+
+if TYPE_CHECKING:
+    from scansion.json_schema.lower import Lowering
+
+__all__ = ["write_anything", "written_plainly"]
+
+_TYPED = STRING | NUMBER | OBJECT | ARRAY
+_PLAIN = TYPE | VALUES | _TYPED
+_WORDED = STRING | NUMBER | VALUES
+_NUMERIC = TYPE_NUMBER | TYPE_INTEGER
+_SCALAR = ALL_LITERALS | _NUMERIC | TYPE_STRING
+
+
+def written_plainly(lowering: Lowering, rule: int, site: Site) -> bool:
+    """Write the body of a rule for a site, if that can be done from its keywords; whether it was."""
+    norm, builder = lowering.norm, lowering.builder
+    bits = norm.bits(site)
+    if not bits or bits & ~_PLAIN:
+        return False
+    schema = site.schema
+    types = TYPE_ANY
+    if bits & TYPE:
+        name = schema["type"]
+        types = TYPES[name] if type(name) is str and name in TYPES else type_mask(site, name)
+    string_set: StringSet | None = None
+    number_set: NumberSet | None = None
+    if bits & VALUES:
+        if bits & _TYPED or not types & TYPE_STRING or not lowering.canonical:
+            return False
+        words = _words(site)
+        if words is None:
+            return False
+        string_set = StringSet(words, None)
+        types = TYPE_STRING
+    elif types & _SCALAR:
+        try:
+            if types & _NUMERIC:
+                number_set = numbers(norm, site, bits, not types & TYPE_NUMBER)
+            if types & TYPE_STRING:
+                string_set = strings(norm, site, bits)
+        except LimitError as error:
+            place(error, site)
+            raise
+    bounds = (0, -1, False)
+    if types & TYPE_ARRAY and bits & ARRAY:
+        found = _array_bounds(site)
+        if found is None:
+            return False
+        bounds = found
+    pointer = site.pointer
+    label = -1
+    nodes: list[int] = []
+    if types & _SCALAR:
+        if pointer:
+            label = builder.later_label(partial(describe, pointer, schema)) if bits & _WORDED else builder.label(pointer)
+        lowering.write_scalars(rule, types & ALL_LITERALS, number_set, string_set, nodes, label)
+    if types & (TYPE_OBJECT | TYPE_ARRAY):
+        if pointer and (label < 0 or bits & _WORDED):
+            label = builder.label(pointer)
+        if types & TYPE_OBJECT:
+            index, needed = _object(lowering, site, label)
+            node = builder.node(OBJECT_NODE, index, 0, label)
+            nodes.append(node)
+            lowering.feasibility.add_needing(rule, node, needed)
+        if types & TYPE_ARRAY:
+            item = norm.child(site, schema["items"], "/items") if "items" in schema else ()
+            index = builder.array([], lowering.rule(item), *bounds, [], label)
+            node = builder.node(ARRAY_NODE, index, 0, label)
+            nodes.append(node)
+            lowering.feasibility.add(rule, node, not bounds[0])
+    if len(nodes) == 1:
+        builder.rules[rule] = nodes[0]
+    else:
+        builder.rules[rule] = builder.alt(nodes, builder.label(pointer) if pointer else -1)
+    return True
+
+
+def write_anything(lowering: Lowering, rule: int) -> None:
+    """Write the body of the rule of any value."""
+    builder = lowering.builder
+    nodes: list[int] = []
+    lowering.write_scalars(rule, ALL_LITERALS, ANY_NUMBER, ANY_STRING, nodes, -1)
+    nodes.append(builder.node(OBJECT_NODE, builder.object(0 if lowering.declared else 1, [], [(ANYTHING, rule)])))
+    nodes.append(builder.node(ARRAY_NODE, builder.array([], rule, 0, -1, False, [])))
+    builder.rules[rule] = builder.alt(nodes)
+
+
+def _words(site: Site) -> dict[str, None] | None:
+    """The strings of ``enum`` or ``const``; None where there are both, or other values."""
+    schema = site.schema
+    if "enum" not in schema:
+        keyword, listed = "const", [schema["const"]]
+    elif "const" in schema:
+        return None
+    else:
+        keyword, listed = "enum", schema["enum"]
+    if type(listed) is not list or not listed:
+        return None
+    try:
+        plain = "".join(listed).isascii()
+    except TypeError:
+        return None
+    if not plain:
+        for word in listed:
+            whole(site, word, keyword)
+    return dict.fromkeys(listed)
+
+
+def _array_bounds(site: Site) -> tuple[int, int, bool] | None:
+    """``minItems``, ``maxItems`` and ``uniqueItems``; None where arrays have a prefix, no item can come, or a bound is refused."""
+    schema = site.schema
+    unique = schema.get("uniqueItems", False)
+    if not isinstance(unique, bool) or ("items" in schema and not isinstance(schema["items"], dict) and schema["items"] is not True):
+        return None
+    minimum = least(site, "minItems") if "minItems" in schema else 0
+    maximum = most(site, "maxItems") if "maxItems" in schema else -1
+    if maximum == 0 or 0 <= maximum < minimum or (unique and minimum > MAX_DIFFERENT):
+        return None
+    return minimum, maximum, unique
+
+
+def _object(lowering: Lowering, site: Site, label: int) -> tuple[int, list[int]]:
+    """The spec of objects with ``properties``, ``required`` and ``additionalProperties``; its index and the rules of what is required."""
+    norm, schema = lowering.norm, site.schema
+    rule, known = lowering.rule, lowering.rules.get
+    properties: list[tuple[str, int, bool]] = []
+    needed: list[int] = []
+    listed = required(site) if "required" in schema else ()
+    members = norm.members(site) if "properties" in schema else {}
+    rest = norm.child(site, schema["additionalProperties"], "/additionalProperties") if "additionalProperties" in schema else ()
+    if members:
+        must = frozenset(listed)
+        properties = [(name, rule(expr) if (number := known(expr)) is None else number, name in must) for name, expr in members.items()]
+    if listed:
+        properties += [(name, rule(rest), True) for name in listed if name not in members]
+        needed = [number for _, number, must_come in properties if must_come]
+    groups = [] if rest is None else [(ANYTHING, rule(rest))]
+    return lowering.builder.object(0 if lowering.declared else 1, properties, groups, len(listed), -1, -1, label), needed
