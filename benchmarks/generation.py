@@ -1,9 +1,12 @@
 """Generation on the embedded model: what constraints cost and what drafts give back.
 
-Workloads are fixed here. For each: unconstrained decoding of the same tokens (greedy, one forward per token), llama.cpp's own
+Workloads are fixed here. For each: unconstrained decoding (greedy, one forward per token), llama.cpp's own
 grammar in the order its server draws, llguidance masks where installed, Scansion without drafts, with grammar drafts, and with
 n-gram drafts as well. The engines take turns, one forward pass each, every one in a sequence of its own: whatever else the machine
 does slows all of them alike. Time is counted from an answer's first forward pass to its last token, over all rounds.
+
+All engines write the same text: what greedy decoding under the grammar gives without drafts, with the draws the grammar refused on
+the way. On long prompts logits depend on how many tokens a forward pass has, and engines left alone would write different texts.
 
     python benchmarks/generation.py [--rounds N] [--threads N] [--plot FILE]
 """
@@ -14,7 +17,7 @@ import argparse
 import ctypes
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -130,6 +133,46 @@ def workloads() -> list[Workload]:
     ]
 
 
+class ScriptedModel(LlamaModel):
+    """The embedded model, held to one text. Forward passes are its own; in their logits the token that the text has next is the
+    largest, and before it the one the model would have drawn there if the grammar had not refused it."""
+
+    _TOP = np.float32(1e6)
+    script: Sequence[int] = ()
+    """The text."""
+    refused: Sequence[int | None] = ()
+    """For each of its tokens what is drawn, and refused, before it."""
+    prompt_length = 0
+    drawn: list[int] | None = None
+    """Where it is a list, the model's own choice after each forward pass is put down in it."""
+
+    def forward(self, feeds: Sequence[Feed]) -> list[np.ndarray]:
+        outputs = super().forward(feeds)
+        for feed, logits in zip(feeds, outputs, strict=True):
+            if self.drawn is not None:
+                self.drawn.append(int(logits[-1].argmax()))
+            first = len(feed.sequence.tokens) - feed.rows + 1 - self.prompt_length
+            places = [first + row for row in range(feed.rows) if row not in feed.unwanted]
+            for place, row in zip(places, logits, strict=True):
+                if place < len(self.script):
+                    row[self.script[place]] = self._TOP
+                    if (refused := self.refused[place]) is not None:
+                        row[refused] = self._TOP + 1
+        return outputs
+
+    def keep_to_own_text(self, workload: Workload, text: str, prompt_length: int) -> None:
+        """Find the workload's text, and hold the model to it from here on."""
+        self.script, self.refused, self.prompt_length, self.drawn = (), (), prompt_length, []
+        settings: Any = {"raw": True, "grammar": workload.grammar, "max_tokens": workload.max_tokens, "draft": []}
+        script = scansion.generate(self, text, finish=workload.name != "prose", **settings).tokens
+        matcher = workload.grammar.compile(self.vocabulary).matcher()
+        refused: list[int | None] = []
+        for drawn, token in zip(self.drawn, script, strict=False):
+            refused.append(drawn if not matcher.allows(drawn) else None)
+            matcher.accept(token)
+        self.script, self.refused, self.drawn = script, refused, None
+
+
 SCANSION = {"scansion": [], "scansion, grammar drafts": ["grammar"], "scansion, grammar and n-gram": ["grammar", "ngram"]}
 
 
@@ -164,9 +207,9 @@ class LlamaGrammar:
 
 
 class LlguidanceGrammar:
-    """llguidance's matcher in the same place."""
+    """llguidance's matcher in the same place. Where text is forced its masks hold one way to cut it into tokens: the script's is added."""
 
-    def __init__(self, tokenizer: Any, workload: Workload, ends: Collection[int]) -> None:
+    def __init__(self, tokenizer: Any, workload: Workload, script: Sequence[int]) -> None:
         import llguidance
 
         if workload.schema is not None:
@@ -175,19 +218,22 @@ class LlguidanceGrammar:
         else:
             grammar = llguidance.gbnf_to_lark.any_to_lark(workload.gbnf)
         self._matcher = llguidance.LLMatcher(tokenizer, grammar)
-        self._ends = ends
+        self._script = script
+        self._taken = 0
         if self._matcher.is_error():
             raise ValueError(self._matcher.get_error())
 
     def accept(self, token_id: int) -> bool:
-        if self._matcher.is_stopped():  # at the end of the text it takes nothing, not even the end token its mask holds
-            return token_id in self._ends
-        return self._matcher.try_consume_tokens([token_id]) == 1
+        taken = self._matcher.try_consume_tokens([token_id])
+        self._taken += taken
+        return taken == 1
 
     def fill_bitmask(self, mask: np.ndarray, row: int = 0) -> None:
         from llguidance.numpy import fill_next_token_bitmask
 
         fill_next_token_bitmask(self._matcher, mask, row)
+        word, bit = divmod(self._script[self._taken], 32)
+        mask.view(np.uint32)[row, word] |= np.uint32(1 << bit)
 
     def way_out(self) -> int | None:
         return None
@@ -218,24 +264,19 @@ class Result:
         )
 
 
-def decode(
-    model: LlamaModel, prompt: list[int], limit: int, constraint: Any, result: Result, script: Sequence[int] | None = None
-) -> Iterator[int]:
-    """One forward per token; yields 1 for each. With a script its tokens are fed whatever is drawn: unconstrained decoding."""
+def decode(model: ScriptedModel, prompt: list[int], constraint: Any, result: Result) -> Iterator[int]:
+    """One forward per token; yields 1 for each. Without a constraint the script is fed whatever is drawn: unconstrained decoding."""
     draws = ConstrainedDraws(GreedyDrawer(), model.vocabulary.size)
     sequence = model.open_sequence(prompt)
-    ends = set(model.vocabulary.eos_token_ids)
     feed, written = prompt[len(sequence.tokens) :], 0
     try:
-        while written < limit:
+        for expected in model.script:
             (rows,) = model.forward([Feed(sequence, feed, 1)])
             token = draws.draw(rows[0], constraint)
-            if script is not None:
-                token = script[written]
-            if token in ends:
-                break
+            if constraint is not None and token != expected:
+                raise RuntimeError(f"an engine wrote token {token} where the text has {expected}, after {written} tokens")
             written += 1
-            feed = [token]
+            feed = [expected]
             yield 1
     finally:
         sequence.close()
@@ -243,7 +284,7 @@ def decode(
         result.mask_seconds += sum(draws.seconds)
 
 
-def scansion_run(model: LlamaModel, workload: Workload, prompt: str, draft: list[str], result: Result) -> Iterator[int]:
+def scansion_run(model: ScriptedModel, workload: Workload, prompt: str, draft: list[str], result: Result) -> Iterator[int]:
     """Scansion's own loop; yields how many tokens each forward pass brought."""
     finish = workload.name != "prose"
     stream = scansion.generate(
@@ -252,6 +293,8 @@ def scansion_run(model: LlamaModel, workload: Workload, prompt: str, draft: list
     with stream:
         for delta in stream:
             yield len(delta.tokens)
+    if list(stream.completion.tokens) != list(model.script):
+        raise RuntimeError(f"{draft or 'no'} drafts: the answer is not the text of {workload.name!r}")
     stats = stream.completion.stats
     result.forwards += stats.forwards
     result.mask_seconds += sum(stats.mask_seconds)
@@ -281,28 +324,24 @@ def take_turns(runs: dict[str, Iterator[int]], results: dict[str, Result] | None
             begun.add(engine)
 
 
-def measure(model: LlamaModel, rounds: int) -> dict[str, dict[str, Result]]:
+def measure(model: ScriptedModel, rounds: int) -> dict[str, dict[str, Result]]:
     """Results by workload and engine."""
     tokenizer = _llguidance_tokenizer(model)
     table: dict[str, dict[str, Result]] = {}
     for workload in workloads():
         text = model.chat_prompt([{"role": "user", "content": workload.prompt}])
         prompt = model.prompt_tokens(text)
-        # What Scansion writes without drafts is what unconstrained decoding is given to write.
-        settings: Any = {"raw": True, "grammar": workload.grammar, "max_tokens": workload.max_tokens, "draft": []}
-        script = scansion.generate(model, text, finish=workload.name != "prose", **settings).tokens
+        model.keep_to_own_text(workload, text, len(prompt))
         # Not counted: forward costs and the model's way of writing forced text are learned, as in a process that has run a while.
         take_turns({engine: scansion_run(model, workload, text, draft, Result()) for engine, draft in SCANSION.items()}, None)
         results = table.setdefault(workload.name, {})
         for _ in range(rounds):
-            ways: dict[str, Callable[[Result], Iterator[int]]] = {
-                "unconstrained": partial(decode, model, prompt, len(script), None, script=script)
-            }
+            ways: dict[str, Callable[[Result], Iterator[int]]] = {"unconstrained": partial(decode, model, prompt, None)}
             if workload.gbnf is not None:
-                ways["llama.cpp grammar"] = partial(decode, model, prompt, workload.max_tokens, LlamaGrammar(model, workload.gbnf))
+                ways["llama.cpp grammar"] = partial(decode, model, prompt, LlamaGrammar(model, workload.gbnf))
             if tokenizer is not None:
-                peer = LlguidanceGrammar(tokenizer, workload, model.vocabulary.eos_token_ids)
-                ways["llguidance masks"] = partial(decode, model, prompt, workload.max_tokens, peer)
+                peer = LlguidanceGrammar(tokenizer, workload, model.script)
+                ways["llguidance masks"] = partial(decode, model, prompt, peer)
             for engine, draft in SCANSION.items():
                 ways[engine] = partial(scansion_run, model, workload, text, draft)
             take_turns({engine: way(results.setdefault(engine, Result())) for engine, way in ways.items()}, results)
@@ -335,6 +374,9 @@ def _llguidance_tokenizer(model: LlamaModel) -> Any:
 
 def show(table: dict[str, dict[str, Result]], rounds: int) -> None:
     """The table, as Markdown."""
+    print(
+        "All engines of a workload write the same text: greedy decoding under the grammar without drafts, first refused draws included.\n"
+    )
     print("| workload | engine | tokens | tokens/s | × unconstrained | × llama.cpp grammar | tokens/forward | acceptance | in masks |")
     print("|---|---|---|---|---|---|---|---|---|")
     for workload, engines in table.items():
@@ -383,7 +425,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--plot", type=Path, default=Path("build/generation.svg"))
     arguments = parser.parse_args()
-    with LlamaModel(context_size=2048, sequences=3 + len(SCANSION), threads=arguments.threads) as model:
+    with ScriptedModel(context_size=2048, sequences=3 + len(SCANSION), threads=arguments.threads) as model:
         table = measure(model, arguments.rounds)
         print(f"{model.description}, {model.name}; cost of a forward in ms by tokens in it: ", end="")
         print(", ".join(f"{size}: {(model.costs.estimate(size) or 0) * 1e3:.1f}" for size in (1, 2, 4, 8, 16)))
