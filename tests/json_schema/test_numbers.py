@@ -135,6 +135,29 @@ def test_complement_within_decidable_numbers_is_exact() -> None:
             assert language.complement().matches(text) != satisfies(text, limits)
 
 
+@pytest.mark.parametrize("step", ["6.75", "2.125", "0.0375", "0.35", "9.5", "0.0625", "1.3", "37", "0.9"])
+def test_decimals_beside_the_multiples_of_a_step(step: str) -> None:
+    exact, places = Fraction(step), len(step.partition(".")[2])
+    taken = 0
+    for count in (*range(40), 123, 997, 10**6 + 1):
+        digits = str(int(exact * count * 10**places)).rjust(places + 1, "0")
+        text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+        taken += number_language(multiple_of=exact).matches(text)
+        point = "" if "." in text else "."
+        for spelled in (
+            text,
+            f"{text}{point}0",
+            f"{text}{point}01",
+            f"{text[:-1]}{(int(text[-1]) + 1) % 10}",
+            f"1{text}",
+            text[:-1],
+            f"-{text}",
+        ):
+            if JSON_NUMBER.fullmatch(spelled):
+                check(spelled, {"multiple_of": exact})
+    assert taken == 43
+
+
 def test_steps_with_many_residues_are_factored_or_refused() -> None:
     assert number_language(multiple_of=10**300).matches("0")
     language = number_language(multiple_of=1024 * 243 * 7, integer=True)

@@ -7,6 +7,8 @@ unsatisfiable and the error names the innermost cause.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -134,44 +136,65 @@ class Feasibility:
         Taken to fit past ``MAX_COMBINATIONS``.
         """
         _, properties, groups, minimum, maximum, condition, _ = spec
-        asked = self._events_of(condition)
+        bits = {event: 1 << number for number, event in enumerate(self._events_of(condition))}  # sets of events are written as numbers
         most = maximum if maximum >= 0 else minimum  # keys past this many are not counted
-        reached: set[tuple[frozenset[int], int]] = {(frozenset(), 0)}
-        members = [(value, required, {index}) for index, (_, value, required) in enumerate(properties)]
-        members += [(value, False, set()) for _, value in groups]
-        for number, (value, required, present) in enumerate(members):
-            ways = ((value, ()),) if type(value) is int else value
-            options = {asked.intersection((*present, *events)) for rule, events in ways if rule in self._productive}
+        reached: set[tuple[int, int]] = {(0, 0)}
+        members = [(self._options(value, bits.get(index, 0), bits), required) for index, (_, value, required) in enumerate(properties)]
+        for pick in (min, max):  # most conditions hold for the least or the most there can be
+            for optional in (False, True):
+                chosen = [pick(options) for options, required in members if options and (required or optional)]
+                counted = minimum <= len(chosen) and (maximum < 0 or len(chosen) <= maximum)
+                if counted and self._holds(condition, functools.reduce(operator.or_, chosen, 0), bits):
+                    return True
+        members += [(self._options(value, 0, bits), False) for _, value in groups]
+        for number, (options, required) in enumerate(members):
+            if not most and maximum < 0 and options == {0}:  # such a key brings about nothing, and is not counted
+                continue
             while True:
                 taken = {(events | more, count + 1) for events, count in reached if count != maximum for more in options}
                 if maximum < 0:
-                    taken = {(events, min(count, most)) for events, count in taken}
+                    taken = {(events, count if count < most else most) for events, count in taken}
                 before = len(reached)
                 reached = taken if required else reached | taken
                 if len(reached) > MAX_COMBINATIONS:
                     return True
                 if number < len(properties) or len(reached) == before:  # a group's keys may come any number of times
                     break
-        return any(count >= minimum and self._holds(condition, events) for events, count in reached)
+        return any(count >= minimum and self._holds(condition, events, bits) for events, count in reached)
 
-    def _events_of(self, condition: int) -> frozenset[int]:
+    def _options(self, value: Any, present: int, bits: dict[int, int]) -> set[int]:
+        """The sets of events that one member can bring about, ``present`` among them."""
+        productive = self._productive
+        if type(value) is int:
+            return {present} if value in productive else set()
+        options = set()
+        for rule, events in value:
+            if rule in productive:
+                brought = present
+                for event in events:
+                    brought |= bits.get(event, 0)
+                options.add(brought)
+        return options
+
+    def _events_of(self, condition: int) -> list[int]:
         """The events a diagram asks about."""
-        found: set[int] = set()
+        found: dict[int, None] = {}
         seen = {0, 1}
         stack = [condition]
+        entry = self._builder.condition_entry
         while stack:
             node = stack.pop()
             if node not in seen:
                 seen.add(node)
-                event, no, yes = self._builder.condition_entry(node)
-                found.add(event)
+                event, no, yes = entry(node)
+                found[event] = None
                 stack += (no, yes)
-        return frozenset(found)
+        return list(found)
 
-    def _holds(self, condition: int, events: frozenset[int]) -> bool:
+    def _holds(self, condition: int, events: int, bits: dict[int, int]) -> bool:
         while condition > 1:
             event, no, yes = self._builder.condition_entry(condition)
-            condition = yes if event in events else no
+            condition = yes if events & bits[event] else no
         return condition == 1
 
     def _least_keys(self, condition: int, properties: Any, usable: list[bool], met: set[int]) -> int | None:

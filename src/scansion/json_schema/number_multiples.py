@@ -8,6 +8,8 @@ own where together they would be too large, intersected in the kernel without be
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from fractions import Fraction
 
 from scansion._kernel import Language
@@ -26,12 +28,13 @@ from scansion.json_schema.number_spellings import (
 __all__ = ["MAX_RESIDUES", "integer_multiples", "multiples"]
 
 MAX_RESIDUES = 100_000
-"""States of the automaton of one factor of a step: its residues, and as many again for each decimal place."""
+"""States of the automaton of one factor of a step: its residues, those told apart before the point and after each place."""
 
 _TOGETHER = 40_000  # coprime factors up to this product share an automaton
 
 _Row = list[tuple[int, int, int]]
 
+_DIGITS = range(0x30, 0x3A)
 _ZERO = Language.literal("0")
 _ZEROS = _ZERO.repeat(0)
 _ZERO_FRACTION = Language.concat([POINT, _ZERO.repeat(1)]).repeat(0, 1)
@@ -171,56 +174,62 @@ def _factors(base: int) -> list[int]:
 def _residues(modulus: int, places: int) -> Language:
     """Plain decimals that are multiples of modulus / 10^places: at most ``places`` digits after the point, then zeros.
 
-    States: 0 the start, 1 a leading zero, 2 zeros behind the last place, 3 + r the integer part with residue r, and for
-    each place j two blocks more: just after the point (j = 0) or after j places.
+    With k places to come, a number read so far matters by its residue modulo modulus / gcd(modulus, 10^k) alone: what is left out
+    divides whatever the places can add to it. So the part before the point has few states, and each place more than the one before.
+
+    States: 0 the start, 1 a leading zero, 2 zeros behind the last place, then a block of residues for the integer part and
+    for each number of places read after the point but the last.
     """
-    states = modulus * (places + 2 if places else 1)
+    left = [_without_common(modulus, 10**count) for count in range(places, 0, -1)] or [modulus]
+    starts = list(itertools.accumulate([left[0], *left], initial=3))  # of the integer part, and behind the point after each place
+    states = starts[-1] - 3 if places else modulus
     if states > MAX_RESIDUES:
         raise LimitError(
             f"multipleOf needs an automaton of {states:,} states; at most {MAX_RESIDUES:,} are kept",
             limit="number_residues",
             allowed=MAX_RESIDUES,
         )
-    whole = 3
-    point = whole + modulus
-    rows: list[_Row] = [[] for _ in range(point + (modulus * (places + 1) if places else 0))]
-    accepting = [False] * len(rows)
-    rows[0] = [(0x30, 0x30, 1), *_digits(0, modulus, whole, least=1)]
-    accepting[1] = True
-    rows[2] = [(0x30, 0x30, 2)]
-    accepting[2] = True
-    scale = pow(10, places, modulus)
-    for residue in range(modulus):
-        rows[whole + residue] = _digits(residue, modulus, whole)
-        accepting[whole + residue] = residue * scale % modulus == 0
-        if places:
-            rows[whole + residue].append((0x2E, 0x2E, point + residue))
+    whole, point = starts[:2]
+    integers = _digit_rows(left[0], left[0], whole)
+    leading = integers[0][1:] if left[0] > 1 else [(0x31, 0x39, whole)]
+    rows: list[_Row] = [[(0x30, 0x30, 1), *leading], [], [(0x30, 0x30, 2)], *integers]
+    accepting = [False, True, True, *_zero_first(left[0])]
     if places:
         rows[1].append((0x2E, 0x2E, point))
+        for residue in range(left[0]):
+            rows[whole + residue].append((0x2E, 0x2E, point + residue))
     for place in range(places):
-        block = point + modulus * place
-        for residue in range(modulus):
-            rows[block + residue] = _digits(residue, modulus, block + modulus)
-    for place in range(1, places + 1):
-        block = point + modulus * place
-        left = pow(10, places - place, modulus)
-        for residue in range(modulus):
-            accepting[block + residue] = residue * left % modulus == 0
-            if place == places and residue == 0:
-                rows[block] = [(0x30, 0x30, 2)]
+        own = left[place]
+        if place + 1 < places:
+            rows += _digit_rows(own, left[place + 1], starts[place + 2])
+        else:  # the last place: what is a multiple now is one, whatever zeros follow
+            rows += [
+                [(0x30 + digit, 0x30 + digit, 2) for digit in range(-start % modulus, 10, modulus)] for start in range(0, 10 * own, 10)
+            ]
+        accepting += _zero_first(own) if place else [False] * own  # a point must not come last
     return Language.automaton(rows, accepting, 0)
 
 
 @functools.lru_cache(maxsize=64)
 def _residues_ignoring_point(modulus: int) -> Language:
     """Strings of digits and points whose digits, read as one whole number, are a multiple of ``modulus``."""
-    rows = [[*_digits(residue, modulus, 0), (0x2E, 0x2E, residue)] for residue in range(modulus)]
-    return Language.automaton(rows, [residue == 0 for residue in range(modulus)], 0)
+    rows = [[*row, (0x2E, 0x2E, residue)] for residue, row in enumerate(_digit_rows(modulus, modulus, 0))]
+    return Language.automaton(rows, _zero_first(modulus), 0)
 
 
-def _digits(residue: int, modulus: int, block: int, least: int = 0) -> _Row:
-    """Where each digit leads from ``residue`` in the block of states that starts at ``block``; equal neighbours joined."""
-    start = residue * 10
+def _digit_rows(residues: int, modulus: int, block: int) -> list[_Row]:
+    """Where each digit leads from each residue, in the block of ``modulus`` states that starts at ``block``; equal neighbours joined."""
     if modulus == 1:
-        return [(0x30 + least, 0x39, block)]
-    return [(0x30 + digit, 0x30 + digit, block + (start + digit) % modulus) for digit in range(least, 10)]
+        return [[(0x30, 0x39, block)] for _ in range(residues)]
+    targets = list(range(block, block + modulus)) * (9 // modulus + 2)  # as far as ten digits lead from any residue
+    starts = (10 * residue % modulus for residue in range(residues))
+    return [list(zip(_DIGITS, _DIGITS, targets[start : start + 10], strict=True)) for start in starts]
+
+
+def _without_common(modulus: int, power: int) -> int:
+    return modulus // math.gcd(modulus, power)
+
+
+def _zero_first(modulus: int) -> list[bool]:
+    """Which residues are a multiple."""
+    return [True, *itertools.repeat(False, modulus - 1)]
