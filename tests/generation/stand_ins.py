@@ -193,6 +193,11 @@ class TextsMatcher:
             masks[self._history[-1]] = np.packbits(bits, bitorder="little").view(np.int32)
         mask[row] = masks[self._history[-1]]
 
+    def bytes_replaced(self, text: bytes) -> int | None:
+        """Every text is a place of its own: only a token that writes a beginning of ``text`` stands for it."""
+        before, now = self._history[-2][0], self._text
+        return next((done for done in range(min(4, len(text))) if now == before + text[:done]), None)
+
     def rollback(self, n_tokens: int) -> None:
         del self._history[len(self._history) - n_tokens :]
 

@@ -24,9 +24,10 @@ _FIRST_GUESSES = {
     "habit": 0.95,
     "parted": 0.8,
     "mark": 0.9,
-    "marks": 0.7,
-    "instead": 0.8,
+    "marks": 0.8,
+    "instead": 0.6,
     "end": 0.4,
+    "ended": 0.5,
     "token": 0.4,
     "space": 0.8,
 }
@@ -40,6 +41,7 @@ _FIRST_GUESSES = {
 ``marks``   the same where several stand together
 ``instead`` written this way by the model itself elsewhere, in place of the tokenizer's token
 ``end``     the tokenizer's token at the end of a span, where the model may write more into the same token
+``ended``   the same where the model was seen to write that token instead of another
 ``token``   named by the grammar itself
 ``space``   written by the model itself in the same place, where white space alone is free
 """
@@ -219,8 +221,8 @@ class SpanDrafts:
         if token is not None and token != expected:
             return _in_span(token, "instead", item=("instead", expected, token), expected=expected, rest=rest)
         data = self._token_bytes(expected) or b""
-        if len(data) == len(rest) and token is None:
-            return _in_span(expected, "end", item=("end", expected), expected=expected, rest=rest)
+        if len(data) == len(rest):
+            return _in_span(expected, "end" if token is None else "ended", item=("end", expected), expected=expected, rest=rest)
         # One mark before another may be joined with it, as several in one token may be parted.
         if _marks_meet(rest) and all(byte in _PUNCTUATION for byte in data):
             return _in_span(expected, "joined", item=("joined", expected), expected=expected, rest=rest)
