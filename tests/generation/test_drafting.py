@@ -110,6 +110,23 @@ def test_a_token_at_the_end_of_a_span_is_sent_once_it_has_proved_right() -> None
     assert drafting.propose(span, [], None, 100) == tokens
 
 
+def test_a_token_at_the_end_of_a_span_is_doubted_however_sure_words_are() -> None:
+    model = StandInModel()
+    model.vocabulary.add(b"ex")
+    word, short, more = (model.vocabulary.tokenize_greedy(text)[0] for text in (b"name", b"e", b"ex"))
+    drafting = Drafting(model, sources=["grammar"], longest=24, prompt=[])
+    sent: list[list[int]] = []
+    for number in range(8):
+        for before in range(10 * number, 10 * number + 8):  # another place each time
+            drafting.observe(before)
+            assert drafting.propose(Span(b"name "), [before], None, 100)[:1] == [word]
+            drafting.observe(word)
+        drafting.observe(200 + number)
+        sent.append(drafting.propose(Span(b"e"), [200 + number], None, 100))
+        drafting.observe(more if number else short)  # once as the grammar alone would have it
+    assert sent[1] == [short] and sent[4:] == [[]] * 4
+
+
 def passes(drafting: Drafting, matcher: Any, text: Sequence[int]) -> list[int]:
     """How many tokens each forward pass brings where the model writes ``text``."""
     brought: list[int] = []
