@@ -375,8 +375,9 @@ def _llguidance_tokenizer(model: LlamaModel) -> Any:
 def show(table: dict[str, dict[str, Result]], rounds: int) -> None:
     """The table, as Markdown."""
     print(
-        "All engines of a workload write the same text: greedy decoding under the grammar without drafts, first refused draws included.\n"
+        "Every engine writes the same text: that of greedy decoding under the grammar without drafts, as long as the column of tokens says."
     )
+    print("Draws the grammar refuses on the way are the same as well.\n")
     print("| workload | engine | tokens | tokens/s | × unconstrained | × llama.cpp grammar | tokens/forward | acceptance | in masks |")
     print("|---|---|---|---|---|---|---|---|---|")
     for workload, engines in table.items():
