@@ -235,6 +235,13 @@ class Documents:
         self._kept.append(schema)
         return self.site(schema, pointer, like.resource, like.scope, like.depth + 1)
 
+    def placeless(self, schema: dict[str, Any]) -> Site:
+        """A new site for a schema that is in no document and has no place of its own."""
+        like = self.root
+        site = Site(schema, "", like.resource, like.scope, len(self.sites), 1)
+        self.sites.append(site)
+        return site
+
     def constant(self, value: Any, schema: dict[str, Any], like: Site, pointer: str) -> Site:
         """The site of the schema that an object or array constant means; one for each constant."""
         known = self._constants.get(id(value))

@@ -294,10 +294,12 @@ class Feasibility:
 
     def _correct_specs(self) -> None:
         builder = self._builder
+        first = self._first_rule
+        impossible = {rule for rule in range(first, len(builder.rules)) if rule not in self._productive}
         for index, (order, properties, groups, minimum, maximum, condition, label) in enumerate(
             builder.objects[self._first_object :], self._first_object
         ):
-            if all(self._whole(value) for _, value, _ in properties) and all(self._whole(value) for _, value in groups):
+            if not _names_any(impossible, [part[1] for part in (*properties, *groups)]):
                 continue
             kept = [(name, self._pruned(value), required) for name, value, required in properties]
             open_groups = [(language, self._pruned(value)) for language, value in groups]
@@ -306,7 +308,7 @@ class Feasibility:
         for index, (prefix, rest, minimum, maximum, unique, counters, label) in enumerate(
             builder.arrays[self._first_array :], self._first_array
         ):
-            if (rest == -1 or self._whole(rest)) and all(self._whole(value) for value in prefix):
+            if not _names_any(impossible, (*prefix, rest)):
                 continue
             items: list[Any] = []
             for value in prefix:
@@ -317,11 +319,6 @@ class Feasibility:
                 items.append(value)
             rest = self._pruned(rest) if len(items) == len(prefix) and rest != -1 else -1
             builder.replace_array(index, (items, rest, minimum, maximum, unique, counters, label))
-
-    def _whole(self, value: Any) -> bool:
-        if type(value) is int:
-            return value == -1 or value in self._productive
-        return all(rule in self._productive for rule, _ in value)
 
     def _pruned(self, value: Any) -> Any:
         if type(value) is int:
@@ -391,6 +388,11 @@ class Feasibility:
                 return "minItems", rest if type(rest) is int else rest[0][0], "an item that must be there can have no value"
             return "minItems", rule, "the number of items asked for cannot be reached"
         return None
+
+
+def _names_any(rules: set[int], values: Sequence[Any]) -> bool:
+    """Whether some value of a container leads to one of some rules."""
+    return any(value in rules if type(value) is int else any(rule in rules for rule, _ in value) for value in values)
 
 
 def _rules(value: Any) -> list[int]:

@@ -133,6 +133,8 @@ def _count(site: Site, keyword: str, default: int) -> int:
     if keyword not in site.schema:
         return default
     value = site.schema[keyword]
+    if type(value) is int and 0 <= value <= _MAX_MOST:  # nearly always
+        return value
     if is_number(value) and value >= 0:
         number = exact(value)
         if number.denominator == 1:

@@ -19,15 +19,13 @@ from scansion.json_schema.lower_objects import object_specs
 from scansion.json_schema.lower_plainly import write_anything, written_plainly
 from scansion.json_schema.normal_form import Normaliser
 from scansion.json_schema.scalars import NumberSet, StringSet
-from scansion.json_schema.shapes import FALSE, NULL, TRUE, Expr, Shape
+from scansion.json_schema.shapes import LITERAL_LANGUAGES, LITERAL_TEXTS, Expr, Shape
 from scansion.json_schema.words import describe
 from scansion.program import ProgramBuilder
 
 __all__ = ["MAX_RULES", "Lowering"]
 
 MAX_RULES = 200_000  # distinct value expressions of one schema
-_LITERALS = [[text for bit, text in ((NULL, "null"), (FALSE, "false"), (TRUE, "true")) if mask & bit] for mask in range(8)]
-_LITERAL_LANGUAGES = [Language.literals(texts) if len(texts) > 1 else Language.literal("".join(texts)) for texts in _LITERALS]
 _encode = json.encoder.encode_basestring  # what json.dumps(text, ensure_ascii=False) writes
 
 
@@ -59,7 +57,9 @@ class Lowering:
         """The rule of an expression, -1 where it is ``None``; its body may be written later."""
         rule = self.rules.get(expr)
         if rule is None:
-            rule = self.rules[expr] = self.builder.new_rule()
+            rules = self.builder.rules
+            rule = self.rules[expr] = len(rules)
+            rules.append(self.builder.fail)
             if rule > MAX_RULES:
                 raise LimitError(f"the schema needs more than {MAX_RULES:,} rules", limit="schema_rules", allowed=MAX_RULES)
             self._queue.append((rule, expr))
@@ -185,11 +185,11 @@ class Lowering:
                     nodes.append(builder.node(LEX, lexeme, 0, label))
         if texts:
             if literals:
-                texts = _LITERALS[literals] + texts
+                texts = LITERAL_TEXTS[literals] + texts
             language = Language.literal(texts[0]) if len(texts) == 1 else Language.literals(texts)
             nodes.append(builder.node(LEX, builder.lexeme(language, TEXT), 0, label))
         elif literals:
-            nodes.append(builder.node(LEX, builder.lexeme(_LITERAL_LANGUAGES[literals], TEXT), 0, label))
+            nodes.append(builder.node(LEX, builder.lexeme(LITERAL_LANGUAGES[literals], TEXT), 0, label))
 
     def _lexeme(self, owner: StringSet | NumberSet, language: Language, encoding: int) -> int:
         """The lexeme of the language of a set, -1 where it is empty."""

@@ -101,6 +101,18 @@ def _general(
 ) -> tuple[list[Any], list[Any], int]:
     """Properties, groups and condition node of any alternative, its known keys in the order given."""
     needed = frozenset(alternative.required)
+    properties: list[Any]
+    if alternative.condition is True:
+        rule = lowering.rule
+        properties = [(name, rule(value), name in needed) for name, value in values.items()]
+        others: list[tuple[Language, Expr]] = []
+        for language, value, _ in _regions(lowering, alternative.facets, ()):
+            listed = _few_words(language)
+            if listed is None:
+                others.append((language, value))
+            else:
+                properties += [(name, rule(value), False) for name in listed if name not in values]
+        return properties, _grouped([(language, rule(value)) for language, value in others]), 1
     known = {("has", name): name in needed for name in names if name in needed or values[name] is None}
     condition = assume(alternative.condition, known)
     obligations = list(dict.fromkeys(item for kind, item in leaves(condition) if kind == "met"))
@@ -114,13 +126,17 @@ def _general(
             members += [Member(name, value, asked) for name in listed if name not in values]
     written = write_condition(lowering, condition, obligations, members, [member for _, member in regions])
     properties = [(member.name, written.value(member), member.required) for member in members]
+    return properties, _grouped([(language, written.value(member)) for language, member in regions]), written.node
+
+
+def _grouped(parts: Sequence[tuple[Language, Any]]) -> list[Any]:
+    """The groups of languages of keys, those with one value together, those with none left out."""
     merged: dict[Any, list[Language]] = {}
-    for language, member in regions:
-        merged.setdefault(written.value(member), []).append(language)
-    groups = [
+    for language, value in parts:
+        merged.setdefault(value, []).append(language)
+    return [
         (languages[0] if len(languages) == 1 else Language.union(languages), value) for value, languages in merged.items() if value != -1
     ]
-    return properties, groups, written.node
 
 
 def _named(alternative: ObjectAlternative, order: dict[str, int]) -> tuple[list[str], dict[str, Expr]]:
@@ -131,10 +147,12 @@ def _named(alternative: ObjectAlternative, order: dict[str, int]) -> tuple[list[
     if alternative.condition is not True:
         for kind, item in leaves(alternative.condition):
             named.update({item: None} if kind == "has" else dict.fromkeys(item.properties))
-    last = len(order)
-    names = sorted(named, key=lambda name: order.get(name, last)) if order else list(named)
+    names = list(named)
+    if order:
+        last = len(order)
+        names.sort(key=order.__getitem__ if named.keys() <= order.keys() else lambda name: order.get(name, last))
     names += [name for name in alternative.required if name not in named]
-    return names, {name: alternative.value(name) for name in names}
+    return names, alternative.values(names)
 
 
 def _regions(

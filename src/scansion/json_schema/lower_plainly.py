@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scansion._kernel import ARRAY as ARRAY_NODE
+from scansion._kernel import JSON_STRING, LEX, TEXT, Language
 from scansion._kernel import OBJECT as OBJECT_NODE
 from scansion.errors import LimitError
 from scansion.json_schema.documents import Site
@@ -37,8 +38,8 @@ from scansion.json_schema.lower_arrays import MAX_DIFFERENT
 from scansion.json_schema.normal_form import place
 from scansion.json_schema.object_keywords import required
 from scansion.json_schema.scalar_keywords import numbers, strings
-from scansion.json_schema.scalars import ANY_NUMBER, ANY_STRING, ANYTHING, NumberSet, StringSet
-from scansion.json_schema.shapes import ALL_LITERALS
+from scansion.json_schema.scalars import ANY_NUMBER, ANYTHING, NumberSet, StringSet
+from scansion.json_schema.shapes import ALL_LITERALS, FALSE, LITERAL_LANGUAGES, NULL, TRUE
 from scansion.json_schema.words import describe
 
 if TYPE_CHECKING:
@@ -50,6 +51,16 @@ _TYPED = STRING | NUMBER | OBJECT | ARRAY
 _PLAIN = TYPE | VALUES | _TYPED
 _WORDED = STRING | NUMBER | VALUES
 _NUMERIC = TYPE_NUMBER | TYPE_INTEGER
+_NUMBERS = ANY_NUMBER.language or Language.nothing()
+_LITERALS = LITERAL_LANGUAGES[ALL_LITERALS]
+# The types whose values are one lexeme: language and encoding. Integers depend on the options.
+_LEXEMES = {
+    "null": (LITERAL_LANGUAGES[NULL], TEXT),
+    "boolean": (LITERAL_LANGUAGES[FALSE | TRUE], TEXT),
+    "integer": (Language.nothing(), TEXT),
+    "number": (_NUMBERS, TEXT),
+    "string": (ANYTHING, JSON_STRING),
+}
 _SCALAR = ALL_LITERALS | _NUMERIC | TYPE_STRING
 
 
@@ -61,11 +72,21 @@ def written_plainly(lowering: Lowering, rule: int, site: Site) -> bool:
         return False
     schema = site.schema
     types = TYPE_ANY
+    number_set: NumberSet | None = None
     if bits & TYPE:
         name = schema["type"]
+        if bits == TYPE and type(name) is str and name in _LEXEMES:
+            pointer = site.pointer
+            language, encoding = _LEXEMES[name]
+            if name == "integer":
+                number_set = numbers(norm, site, bits, True)
+                language = number_set.language or language
+                lowering.feasibility.numbers[builder.lexeme(language, encoding)] = number_set
+            builder.rules[rule] = _lexeme(lowering, language, encoding, builder.label(pointer) if pointer else -1)
+            lowering.feasibility.certain(rule)
+            return True
         types = TYPES[name] if type(name) is str and name in TYPES else type_mask(site, name)
     string_set: StringSet | None = None
-    number_set: NumberSet | None = None
     if bits & VALUES:
         if bits & _TYPED or not types & TYPE_STRING or not lowering.canonical:
             return False
@@ -120,11 +141,24 @@ def written_plainly(lowering: Lowering, rule: int, site: Site) -> bool:
 def write_anything(lowering: Lowering, rule: int) -> None:
     """Write the body of the rule of any value."""
     builder = lowering.builder
-    nodes: list[int] = []
-    lowering.write_scalars(rule, ALL_LITERALS, ANY_NUMBER, ANY_STRING, nodes, -1)
-    nodes.append(builder.node(OBJECT_NODE, builder.object(0 if lowering.declared else 1, [], [(ANYTHING, rule)])))
-    nodes.append(builder.node(ARRAY_NODE, builder.array([], rule, 0, -1, False, [])))
-    builder.rules[rule] = builder.alt(nodes)
+    lowering.feasibility.certain(rule)
+    builder.rules[rule] = builder.alt(
+        [
+            _lexeme(lowering, _NUMBERS, TEXT, -1),
+            _lexeme(lowering, ANYTHING, JSON_STRING, -1),
+            _lexeme(lowering, _LITERALS, TEXT, -1),
+            builder.node(OBJECT_NODE, builder.object(0 if lowering.declared else 1, [], [(ANYTHING, rule)])),
+            builder.node(ARRAY_NODE, builder.array([], rule, 0, -1, False, [])),
+        ]
+    )
+
+
+def _lexeme(lowering: Lowering, language: Language, encoding: int, label: int) -> int:
+    """The node of a language that has words."""
+    index = lowering.builder.lexeme(language, encoding)
+    if language is _NUMBERS:
+        lowering.feasibility.numbers[index] = ANY_NUMBER
+    return lowering.builder.node(LEX, index, 0, label)
 
 
 def _words(site: Site) -> dict[str, None] | None:

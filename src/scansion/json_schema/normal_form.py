@@ -59,6 +59,7 @@ _LONG = 8  # schemas of a conjunction past which the conjunctions of its beginni
 _BUSY = Shape()
 _LOCAL = TYPE | STRING | NUMBER | OBJECT | ARRAY
 _BEYOND_LOCAL = VALUES | REF | APPLY | UNEVALUATED
+_PLAIN_TYPES = {name: {"type": name} for name in TYPES}
 _SCALAR_TYPES = {
     "null": Shape(1),
     "boolean": Shape(6),
@@ -163,7 +164,7 @@ class Normaliser:
 
     def _plain_type(self, name: str) -> Expr:
         """The expression that all schemas which only name a type share."""
-        site = self.documents.synthetic({"type": name}, self.documents.root, "")
+        site = self.documents.placeless(_PLAIN_TYPES[name])
         site.bits = TYPE
         expr = self._plain[name] = site.expr
         return expr

@@ -40,8 +40,10 @@ def own_order(norm: Normaliser, expr: Expr, alternative: ObjectAlternative, orde
 
 
 def _positions(reading: Reading) -> dict[str, int]:
-    names = dict.fromkeys(name for _, listed in reading for name in listed)
-    return {name: position for position, name in enumerate(names)}
+    names: dict[str, None] = {}
+    for _, listed in reading:
+        names.update(dict.fromkeys(listed))
+    return dict(zip(names, range(len(names)), strict=True))
 
 
 def _read(norm: Normaliser, expr: Expr) -> Reading:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from scansion._kernel import Language
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["format_of", "numbers", "other_numbers", "other_strings", "other_values", "pattern", "strings", "values"]
 
 _WRITTEN_OUT = 10**16  # whole numbers of enum and const below it may be written without fraction; beyond, json.dumps has an exponent
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_SHORT = 2**63  # a bound up to it may be remembered
 _CHARACTER = Language.char_class([(0, 0x10FFFF)])
 
 
@@ -39,10 +41,10 @@ def strings(norm: Normaliser, site: Site, bits: int) -> StringSet:
     schema = site.schema
     low = least(site, "minLength") if "minLength" in schema else 0
     high = most(site, "maxLength") if "maxLength" in schema else -1
+    if not parts:
+        return _sized(low, high)
     if low or high >= 0:
         parts.insert(0, _length(low, high))
-    if not parts:
-        return ANY_STRING
     return StringSet({}, parts[0] if len(parts) == 1 else Language.intersection(parts), (), len(parts))
 
 
@@ -70,6 +72,12 @@ def _patterns(norm: Normaliser, site: Site) -> list[Language]:
         if language is not None:
             parts.append(language)
     return parts
+
+
+@lru_cache(maxsize=4096)
+def _sized(low: int, high: int) -> StringSet:
+    """The strings of a length; -1: no bound."""
+    return StringSet({}, _length(low, high)) if low or high >= 0 else ANY_STRING
 
 
 @lru_cache(maxsize=4096)
@@ -131,7 +139,20 @@ def numbers(norm: Normaliser, site: Site, bits: int, integer: bool) -> NumberSet
     """The numbers that the numeric keywords of a site allow, ``integer`` where its ``type`` asks for whole ones."""
     if not bits & NUMBER:
         return _integers(norm.options.integers == "any") if integer else ANY_NUMBER
-    limits = _limits(site, integer, norm.options.integers == "any" or not integer)
+    any_spelling = norm.options.integers == "any" or not integer
+    bounds = tuple((keyword, site.schema[keyword]) for keyword in _BOUNDS if keyword in site.schema)
+    if "multipleOf" not in site.schema and all(type(bound) is int and abs(bound) <= _SHORT for _, bound in bounds):
+        return _within(bounds, integer, any_spelling)
+    return _number_set(_limits(site, integer, any_spelling), integer)
+
+
+@lru_cache(maxsize=4096)
+def _within(bounds: tuple[tuple[str, int], ...], integer: bool, any_spelling: bool) -> NumberSet:
+    """The numbers within whole bounds by keyword. Shared by all schemas: a set without a step of its own is never changed (``decide``)."""
+    return _number_set(_spelled(_bounds(dict(bounds), lambda bound, _: Fraction(bound)), integer, any_spelling), integer)
+
+
+def _number_set(limits: dict[str, Any], integer: bool) -> NumberSet:
     step = limits.get("multiple_of", Fraction(1) if integer else None)
     return NumberSet({}, _limited(limits), Grid(limits.get("minimum"), limits.get("maximum"), step))
 
@@ -163,11 +184,26 @@ def _value(value: Fraction) -> Language:
 
 def _limits(site: Site, integer: bool, fraction: bool) -> dict[str, Any]:
     """The numeric keywords of a site, as arguments of ``number_language``."""
-    schema = site.schema
+    limits = _bounds(site.schema, partial(_number, site))
+    if "multipleOf" in site.schema:
+        step = _number(site, site.schema["multipleOf"], "multipleOf")
+        if step <= 0:
+            raise site.wrong(f"multipleOf must be above 0, not {site.schema['multipleOf']}", "multipleOf")
+        limits["multiple_of"] = step
+    return _spelled(limits, integer, fraction)
+
+
+def _spelled(limits: dict[str, Any], integer: bool, fraction: bool) -> dict[str, Any]:
+    """Limits with what is asked of whole numbers, if these are asked for."""
+    return {**limits, "integer": True, "integer_fraction": fraction} if integer else limits
+
+
+def _bounds(schema: dict[str, Any], number: Callable[[Any, str], Fraction]) -> dict[str, Any]:
+    """The bounds among the keywords; ``number`` reads one."""
     limits: dict[str, Any] = {}
     for keyword, side in (("minimum", "minimum"), ("maximum", "maximum")):
         if keyword in schema:
-            limits[side] = _number(site, schema[keyword], keyword)
+            limits[side] = number(schema[keyword], keyword)
     for keyword, side in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if keyword not in schema:
             continue
@@ -176,19 +212,11 @@ def _limits(site: Site, integer: bool, fraction: bool) -> dict[str, Any]:
             if bound and side in limits:
                 limits[f"exclusive_{side}"] = True
             continue
-        value = _number(site, bound, keyword)
+        value = number(bound, keyword)
         plain = limits.get(side)
         if plain is None or (value >= plain if side == "minimum" else value <= plain):
             limits[side] = value
             limits[f"exclusive_{side}"] = True
-    if "multipleOf" in schema:
-        step = _number(site, schema["multipleOf"], "multipleOf")
-        if step <= 0:
-            raise site.wrong(f"multipleOf must be above 0, not {schema['multipleOf']}", "multipleOf")
-        limits["multiple_of"] = step
-    if integer:
-        limits["integer"] = True
-        limits["integer_fraction"] = fraction
     return limits
 
 

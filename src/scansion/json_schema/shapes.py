@@ -11,6 +11,7 @@ An ``Expr`` stands for "all of these schemas": a tuple of atoms (``2 * site inde
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from scansion._kernel import Language
@@ -21,6 +22,8 @@ __all__ = [
     "ALL_LITERALS",
     "ANY",
     "FALSE",
+    "LITERAL_LANGUAGES",
+    "LITERAL_TEXTS",
     "NOTHING",
     "NOT_EVALUATED",
     "NULL",
@@ -39,6 +42,9 @@ __all__ = [
 
 NULL, FALSE, TRUE = 1, 2, 4
 ALL_LITERALS = 7
+# By the sum of such bits: the texts, and the language of them.
+LITERAL_TEXTS = [[text for bit, text in ((NULL, "null"), (FALSE, "false"), (TRUE, "true")) if mask & bit] for mask in range(8)]
+LITERAL_LANGUAGES = [Language.literals(texts) if len(texts) > 1 else Language.literal("".join(texts)) for texts in LITERAL_TEXTS]
 
 Expr = Any  # tuple[int, ...] | None
 
@@ -153,6 +159,21 @@ class ObjectAlternative:
             if expr is None:
                 return None
         return expr
+
+    def values(self, names: Iterable[str]) -> dict[str, Expr]:
+        """``value`` of each of some keys."""
+        found: dict[str, Expr] = dict.fromkeys(names, ())
+        for facet in self.facets:
+            if facet.patterns or facet.names is not None:
+                for name, expr in found.items():
+                    found[name] = both(expr, facet.value(name))
+                continue
+            stated, additional = facet.properties.get, facet.additional
+            for name, expr in found.items():
+                own = stated(name, additional)
+                if own != ():
+                    found[name] = both(expr, own) if expr != () else own
+        return found
 
     def intersect(self, other: ObjectAlternative) -> ObjectAlternative:
         """Both alternatives at once."""
