@@ -29,6 +29,9 @@ MAX_COMBINATIONS = 2_000  # sets of what keys can bring about, looked at for one
 MAX_ITEMS_FOLLOWED = 10_000  # items looked at one by one to see whether counts can be reached; more are taken to be able to
 
 
+_Member = tuple[set[int], bool]  # sets of events, one of which it brings about; whether it must be there
+
+
 class Feasibility:
     """What is known so far about the rules and container nodes written into a builder."""
 
@@ -105,40 +108,11 @@ class Feasibility:
         for _, value, required in properties:
             if required and not (value in productive if type(value) is int else self._usable(value)):
                 return False
-        if condition < 0 and minimum == 0:
-            return True
-        open_ended = any(self._usable(value) for _, value in groups)
-        usable = [self._usable(value) for _, value, _ in properties]
-        if not open_ended and sum(usable) < minimum:
-            return False
         if condition < 0:
-            return True
-        met = {
-            event
-            for _, value, _ in properties
-            if type(value) is not int
-            for rule, events in value
-            if rule in productive
-            for event in events
-        }
-        met |= {event for _, value in groups if type(value) is not int for rule, events in value if rule in productive for event in events}
-        needed = sum(required for _, _, required in properties)
-        least = self._least_keys(condition, properties, usable, met)
-        if least is None or (0 <= maximum < needed + least):
-            return False
-        # With presences alone that was exact; a key that brings about several events at once decides them together.
-        return self._fits(spec) if maximum >= 0 or max(self._events_of(condition)) >= len(properties) else True
-
-    def _fits(self, spec: tuple[Any, ...]) -> bool:
-        """Whether some set of keys makes the condition hold, within the counts: what can be brought about is followed member by member.
-
-        ``_least_keys`` takes events for independent, and an obligation for no key. Here each comes with a key that brings it about.
-        Taken to fit past ``MAX_COMBINATIONS``.
-        """
-        _, properties, groups, minimum, maximum, condition, _ = spec
+            if minimum == 0 or any(self._usable(value) for _, value in groups):
+                return True
+            return bool(sum(self._usable(value) for _, value, _ in properties) >= minimum)
         bits = {event: 1 << number for number, event in enumerate(self._events_of(condition))}  # sets of events are written as numbers
-        most = maximum if maximum >= 0 else minimum  # keys past this many are not counted
-        reached: set[tuple[int, int]] = {(0, 0)}
         members = [(self._options(value, bits.get(index, 0), bits), required) for index, (_, value, required) in enumerate(properties)]
         for pick in (min, max):  # most conditions hold for the least or the most there can be
             for optional in (False, True):
@@ -146,8 +120,31 @@ class Feasibility:
                 counted = minimum <= len(chosen) and (maximum < 0 or len(chosen) <= maximum)
                 if counted and self._holds(condition, functools.reduce(operator.or_, chosen, 0), bits):
                     return True
-        members += [(self._options(value, 0, bits), False) for _, value in groups]
-        for number, (options, required) in enumerate(members):
+        usable = [bool(options) for options, _ in members]
+        if sum(usable) < minimum and not any(self._usable(value) for _, value in groups):
+            return False
+        others = [(self._options(value, 0, bits), False) for _, value in groups]
+        met = functools.reduce(operator.or_, (events for options, _ in (*members, *others) for events in options), 0)
+        least = self._least_keys(condition, properties, usable, {event for event, bit in bits.items() if met & bit})
+        if least is None or (0 <= maximum < sum(required for _, required in members) + least):
+            return False
+        # With presences alone that was exact; a key that brings about several events at once decides them together.
+        return self._fits(spec, members, others, bits) if maximum >= 0 or max(bits) >= len(properties) else True
+
+    def _fits(self, spec: tuple[Any, ...], members: list[_Member], others: list[_Member], bits: dict[int, int]) -> bool:
+        """Whether some set of keys makes the condition hold, within the counts: what can be brought about is followed member by member.
+
+        ``_least_keys`` takes events for independent, and an obligation for no key. Here each comes with a key that brings it about.
+        Taken to fit past ``MAX_COMBINATIONS``.
+
+        Args:
+            members, others: what each property, and what the keys of each group can bring about, and whether it must be there.
+            bits: the bit of each event in such sets.
+        """
+        _, properties, _, minimum, maximum, condition, _ = spec
+        most = maximum if maximum >= 0 else minimum  # keys past this many are not counted
+        reached: set[tuple[int, int]] = {(0, 0)}
+        for number, (options, required) in enumerate((*members, *others)):
             if not most and maximum < 0 and options == {0}:  # such a key brings about nothing, and is not counted
                 continue
             while True:

@@ -47,6 +47,9 @@ def exactly_one(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[
         branches: their shapes.
         around: what the other keywords of the schema allow.
     """
+    apart = _apart(branches)
+    if apart is not None:
+        return apart
     once = twice = 0
     for branch in branches:
         twice |= once & branch.literals
@@ -58,6 +61,36 @@ def exactly_one(norm: Normaliser, site: Site, exprs: list[Expr], branches: list[
         _objects(norm, site, exprs, branches, around.objects if len(around.objects) <= _FEW else (ANY_OBJECT,)),
         _arrays(norm, site, exprs, branches),
     )
+
+
+def _apart(branches: list[Shape]) -> Shape | None:
+    """The union of branches no two of which allow values of one type (a reference or null, say); None where some do."""
+    literals = 0
+    numbers: NumberSet | None = None
+    strings: StringSet | None = None
+    objects: tuple[ObjectAlternative, ...] = ()
+    arrays: tuple[ArrayAlternative, ...] = ()
+    for branch in branches:
+        if branch.literals & literals:
+            return None
+        literals |= branch.literals
+        if branch.numbers is not None:
+            if numbers is not None:
+                return None
+            numbers = branch.numbers
+        if branch.strings is not None:
+            if strings is not None:
+                return None
+            strings = branch.strings
+        if branch.objects:
+            if objects:
+                return None
+            objects = branch.objects
+        if branch.arrays:
+            if arrays:
+                return None
+            arrays = branch.arrays
+    return Shape(literals, numbers, strings, objects, arrays)
 
 
 def _strings(branches: list[Shape]) -> StringSet | None:

@@ -154,18 +154,22 @@ def unite_all(shapes: Iterable[Shape]) -> Shape:
     if ANY in kept and not any(shape is not ANY and evaluates(shape) for shape in kept):
         return ANY
     literals = 0
+    numbers: list[NumberSet] = []
+    strings: list[StringSet] = []
+    objects: list[ObjectAlternative] = []
+    arrays: dict[ArrayAlternative, None] = {}
     for shape in kept:
         literals |= shape.literals
-    arrays = tuple(dict.fromkeys(item for shape in kept for item in shape.arrays))
+        if shape.numbers is not None:
+            numbers.append(shape.numbers)
+        if shape.strings is not None:
+            strings.append(shape.strings)
+        objects += shape.objects
+        if shape.arrays:
+            arrays.update(dict.fromkeys(shape.arrays))
     if ANY_ARRAY in arrays:
-        arrays = (ANY_ARRAY, *(item for item in arrays if item.evaluated or item.evaluated_by))
-    return Shape(
-        literals,
-        NumberSet.union_of([shape.numbers for shape in kept if shape.numbers is not None]),
-        StringSet.union_of([shape.strings for shape in kept if shape.strings is not None]),
-        unite_objects([item for shape in kept for item in shape.objects]),
-        arrays,
-    )
+        arrays = dict.fromkeys((ANY_ARRAY, *(item for item in arrays if item.evaluated or item.evaluated_by)))
+    return Shape(literals, NumberSet.union_of(numbers), StringSet.union_of(strings), unite_objects(objects), tuple(arrays))
 
 
 def evaluates(shape: Shape) -> bool:
