@@ -7,6 +7,7 @@ patterns, several sets of values) is left to it, and so is every mistake that it
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,8 @@ __all__ = ["write_anything", "written_plainly"]
 
 _TYPED = STRING | NUMBER | OBJECT | ARRAY
 _PLAIN = TYPE | VALUES | _TYPED
-_WORDED = STRING | NUMBER | VALUES
+_WORDED = STRING | NUMBER
+_encode = json.encoder.encode_basestring  # what json.dumps(text, ensure_ascii=False) writes
 _NUMERIC = TYPE_NUMBER | TYPE_INTEGER
 _NUMBERS = ANY_NUMBER.language or Language.nothing()
 _LITERALS = LITERAL_LANGUAGES[ALL_LITERALS]
@@ -66,51 +68,79 @@ _SCALAR = ALL_LITERALS | _NUMERIC | TYPE_STRING
 
 def written_plainly(lowering: Lowering, rule: int, site: Site) -> bool:
     """Write the body of a rule for a site, if that can be done from its keywords; whether it was."""
-    norm, builder = lowering.norm, lowering.builder
-    bits = norm.bits(site)
+    bits = lowering.norm.bits(site)
     if not bits or bits & ~_PLAIN:
         return False
-    schema = site.schema
     types = TYPE_ANY
-    number_set: NumberSet | None = None
     if bits & TYPE:
-        name = schema["type"]
+        name = site.schema["type"]
         if bits == TYPE and type(name) is str and name in _LEXEMES:
-            pointer = site.pointer
-            language, encoding = _LEXEMES[name]
-            if name == "integer":
-                number_set = numbers(norm, site, bits, True)
-                language = number_set.language or language
-                lowering.feasibility.numbers[builder.lexeme(language, encoding)] = number_set
-            builder.rules[rule] = _lexeme(lowering, language, encoding, builder.label(pointer) if pointer else -1)
-            lowering.feasibility.certain(rule)
+            _write_type(lowering, rule, site, name)
             return True
         types = TYPES[name] if type(name) is str and name in TYPES else type_mask(site, name)
-    string_set: StringSet | None = None
     if bits & VALUES:
-        if bits & _TYPED or not types & TYPE_STRING or not lowering.canonical:
-            return False
-        words = _words(site)
-        if words is None:
-            return False
-        string_set = StringSet(words, None)
-        types = TYPE_STRING
-    elif types & _SCALAR:
+        return bool(types & TYPE_STRING) and not bits & _TYPED and lowering.canonical and _words_written(lowering, rule, site)
+    return _types_written(lowering, rule, site, bits, types)
+
+
+def _write_type(lowering: Lowering, rule: int, site: Site, name: str) -> None:
+    """The values of a type that is one lexeme."""
+    builder = lowering.builder
+    language, encoding = _LEXEMES[name]
+    if name == "integer":
+        integers = numbers(lowering.norm, site, TYPE, True)
+        language = integers.language or language
+        lowering.feasibility.numbers[builder.lexeme(language, encoding)] = integers
+    builder.rules[rule] = _lexeme(lowering, language, encoding, builder.label(site.pointer) if site.pointer else -1)
+    lowering.feasibility.certain(rule)
+
+
+def _words_written(lowering: Lowering, rule: int, site: Site) -> bool:
+    """The strings of ``enum`` or ``const``, in their canonical spelling; False where there are both, or other values."""
+    schema = site.schema
+    if "enum" not in schema:
+        keyword, listed = "const", [schema["const"]]
+    elif "const" in schema:
+        return False
+    else:
+        keyword, listed = "enum", schema["enum"]
+    if type(listed) is not list or not listed:
+        return False
+    try:
+        plain = "".join(listed).isascii()
+    except TypeError:
+        return False
+    if not plain:
+        for word in listed:
+            whole(site, word, keyword)
+    texts = [_encode(word) for word in dict.fromkeys(listed)]
+    language = Language.literals(texts) if len(texts) > 1 else Language.literal(texts[0])
+    label = lowering.builder.later_label(partial(describe, site.pointer, schema)) if site.pointer else -1
+    lowering.builder.rules[rule] = _lexeme(lowering, language, TEXT, label)
+    lowering.feasibility.certain(rule)
+    return True
+
+
+def _types_written(lowering: Lowering, rule: int, site: Site, bits: int, types: int) -> bool:
+    """The values of some types with the keywords of these; False where arrays take more than is read here."""
+    builder, schema, pointer = lowering.builder, site.schema, site.pointer
+    bounds = (0, -1, False)
+    number_set: NumberSet | None = None
+    string_set: StringSet | None = None
+    if types & _SCALAR:
         try:
             if types & _NUMERIC:
-                number_set = numbers(norm, site, bits, not types & TYPE_NUMBER)
+                number_set = numbers(lowering.norm, site, bits, not types & TYPE_NUMBER)
             if types & TYPE_STRING:
-                string_set = strings(norm, site, bits)
+                string_set = strings(lowering.norm, site, bits)
         except LimitError as error:
             place(error, site)
             raise
-    bounds = (0, -1, False)
     if types & TYPE_ARRAY and bits & ARRAY:
         found = _array_bounds(site)
         if found is None:
             return False
         bounds = found
-    pointer = site.pointer
     label = -1
     nodes: list[int] = []
     if types & _SCALAR:
@@ -126,15 +156,12 @@ def written_plainly(lowering: Lowering, rule: int, site: Site) -> bool:
             nodes.append(node)
             lowering.feasibility.add_needing(rule, node, needed)
         if types & TYPE_ARRAY:
-            item = norm.child(site, schema["items"], "/items") if "items" in schema else ()
+            item = lowering.norm.child(site, schema["items"], "/items") if "items" in schema else ()
             index = builder.array([], lowering.rule(item), *bounds, [], label)
             node = builder.node(ARRAY_NODE, index, 0, label)
             nodes.append(node)
             lowering.feasibility.add(rule, node, not bounds[0])
-    if len(nodes) == 1:
-        builder.rules[rule] = nodes[0]
-    else:
-        builder.rules[rule] = builder.alt(nodes, builder.label(pointer) if pointer else -1)
+    builder.rules[rule] = nodes[0] if len(nodes) == 1 else builder.alt(nodes, builder.label(pointer) if pointer else -1)
     return True
 
 
@@ -159,27 +186,6 @@ def _lexeme(lowering: Lowering, language: Language, encoding: int, label: int) -
     if language is _NUMBERS:
         lowering.feasibility.numbers[index] = ANY_NUMBER
     return lowering.builder.node(LEX, index, 0, label)
-
-
-def _words(site: Site) -> dict[str, None] | None:
-    """The strings of ``enum`` or ``const``; None where there are both, or other values."""
-    schema = site.schema
-    if "enum" not in schema:
-        keyword, listed = "const", [schema["const"]]
-    elif "const" in schema:
-        return None
-    else:
-        keyword, listed = "enum", schema["enum"]
-    if type(listed) is not list or not listed:
-        return None
-    try:
-        plain = "".join(listed).isascii()
-    except TypeError:
-        return None
-    if not plain:
-        for word in listed:
-            whole(site, word, keyword)
-    return dict.fromkeys(listed)
 
 
 def _array_bounds(site: Site) -> tuple[int, int, bool] | None:
