@@ -363,8 +363,8 @@ class Documents:
 
     def _walk(self, site: Site, resource: Resource, fragment: str, reference: str, keyword: str) -> tuple[Any, str, Resource]:
         value, pointer = resource.root, resource.pointer
-        for part in unquote(fragment)[1:].split("/"):
-            name = part.replace("~1", "/").replace("~0", "~")
+        for part in (unquote(fragment) if "%" in fragment else fragment)[1:].split("/"):
+            name = part.replace("~1", "/").replace("~0", "~") if "~" in part else part
             if isinstance(value, dict) and name in value:
                 value = value[name]
             elif isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
