@@ -134,6 +134,8 @@ struct WalkedState {
     bool closed, accepts, in_body;
     const std::uint8_t* classes;  // of bytes, and where the steps of class 0 are
     std::uint32_t next;
+    std::uint32_t onward;         // the state to which most bytes lead, once it was asked for
+    std::uint64_t alike;          // kinds of bytes that all lead there
 };
 class WalkedStates {
   public:
@@ -151,7 +153,7 @@ class WalkedStates {
         const std::uint32_t still = measured_ ? lexemes_.min_characters(lex) : 0;
         farthest = std::max(farthest, still);
         states_.push_back({lex, &row, lexemes_.looping_kinds(lex), still, state.key.mode == LexMode::end, state.accepting, state.key.mode == LexMode::body,
-                           row.map->cls.data(), static_cast<std::uint32_t>(steps_.size())});
+                           row.map->cls.data(), static_cast<std::uint32_t>(steps_.size()), unknown, 0});
         for (LexId to : row.targets) steps_.push_back(to == dead_lex ? dead : unknown);
         return static_cast<std::uint32_t>(states_.size() - 1);
     }
@@ -162,10 +164,40 @@ class WalkedStates {
         return steps_[slot] = to;
     }
     const WalkedState& operator[](std::uint32_t i) const { return states_[i]; }
+    // Whether any `depth` bytes of these kinds stay inside the lexeme, which cannot end among them: a class of characters that is counted.
+    bool stays(std::uint32_t state, std::uint64_t kinds, std::uint32_t depth) {
+        if (kinds >> first_wide_bit) return false;
+        for (; depth > 0; --depth) {
+            if (states_[state].onward == unknown) find_onward(state);
+            const WalkedState& s = states_[state];
+            if (kinds & ~s.alike || states_[s.onward].accepts) return false;
+            if (s.onward == state) return true;
+            state = s.onward;
+        }
+        return true;
+    }
     std::uint32_t farthest = 0;
 
   private:
     static constexpr std::size_t near = 16;
+    void find_onward(std::uint32_t state) {
+        const LexRow& row = *states_[state].row;
+        std::vector<std::uint32_t> bytes(row.targets.size(), 0);
+        for (std::uint32_t b = 0; b < 0x80; ++b) ++bytes[row.map->cls[b]];
+        std::size_t most = 0;
+        for (std::size_t c = 1; c < bytes.size(); ++c)
+            if (row.targets[most] == dead_lex || (row.targets[c] != dead_lex && bytes[c] > bytes[most])) most = c;
+        if (row.targets[most] == dead_lex) {
+            states_[state].onward = state;  // and of no kind
+            return;
+        }
+        std::uint64_t broken = 0;
+        for (std::uint32_t b = 0; b < 0x80; ++b)
+            if (row.map->cls[b] != most) broken |= std::uint64_t{1} << byte_group(static_cast<std::uint8_t>(b));
+        const std::uint32_t to = number(row.targets[most]);
+        states_[state].onward = to;
+        states_[state].alike = ((std::uint64_t{1} << first_wide_bit) - 1) & ~broken;
+    }
     Lexemes& lexemes_ = Lexemes::instance();
     bool measured_;
     std::vector<WalkedState> states_;
@@ -223,6 +255,10 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
             if (measure && (from == 0 || characters + most_below_[b.node] + s.still >= from))
                 for (std::uint32_t i = b.below_first; i < b.below_last; ++i)
                     measure_token(characters + (characters_[trie_.tokens[i]] - sequences) + s.still, trie_.tokens[i]);
+            continue;
+        }
+        if (!measure && b.child_count > 1 && !s.accepts && states.stays(to, b.kinds, most_below_[b.node])) {
+            taken.add(b.below_first, b.below_last);
             continue;
         }
         path.push_back(here);
