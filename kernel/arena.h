@@ -1,11 +1,12 @@
 // Append-only storage whose elements never move, so readers need no lock for what was published before.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "errors.h"
@@ -67,6 +68,34 @@ using StableVector = ChunkedVector<T, 10, FixedTable<T, std::size_t{1} << 10, st
 // For one thread at a time: small while it holds little.
 template <class T>
 using SteadyVector = ChunkedVector<T, 7, std::vector<std::unique_ptr<T[]>>>;
+
+// Short lists, kept as long as the arena is, in blocks that never move.
+template <class T>
+class ListArena {
+  public:
+    std::span<const T> keep(std::span<const T> list) {
+        if (list.empty()) return {};
+        if (list.size() > left_) {
+            const std::size_t size = std::max(block_size, list.size());
+            blocks_.push_back(std::make_unique<T[]>(size));
+            free_ = blocks_.back().get();
+            left_ = size;
+            bytes_ += size * sizeof(T);
+        }
+        T* to = free_;
+        std::copy(list.begin(), list.end(), to);
+        free_ += list.size();
+        left_ -= list.size();
+        return {to, list.size()};
+    }
+    std::size_t bytes() const { return bytes_; }
+
+  private:
+    static constexpr std::size_t block_size = 256;
+    std::vector<std::unique_ptr<T[]>> blocks_;
+    T* free_ = nullptr;
+    std::size_t left_ = 0, bytes_ = 0;
+};
 
 // Open-addressing map from a hash to an index; the caller compares contents through `equal(index)`.
 class IndexTable {

@@ -9,7 +9,7 @@ namespace {
 bool is_budget(const Item& item) { return item.kind() >= Resume::budget && item.kind() <= Resume::budget_until; }
 }  // namespace
 
-void Engine::note_budgets(Stack& s, const std::vector<Item>& items) const {
+void Engine::note_budgets(Stack& s, std::span<const Item> items) const {
     s.allowance = 0;
     for (const Item& i : items) {
         if (i.kind() == Resume::accept) {

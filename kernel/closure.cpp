@@ -8,13 +8,25 @@ namespace scansion {
 
 StateId Engine::after(StackId stack, std::uint32_t item) {
     if (!item && stacks_[stack].after != unknown_state) return stacks_[stack].after;
-    Closure c;
-    c.item = item;
-    const std::vector<Item> items = stacks_[stack].items;
+    Closure c = begin_closure(item);
+    const std::span<const Item> items = stacks_[stack].items;
     for (const Item& i : items) resume(c, i);
     StateId id = finish(c);
     if (!item) stacks_[stack].after = id;
     return id;
+}
+
+Engine::Closure Engine::begin_closure(std::uint32_t item) {
+    Closure c = std::move(closure_);
+    c.threads.clear();
+    c.work.clear();
+    c.seen.clear();
+    if (!c.seen_many.empty()) c.seen_many = {};
+    c.pending.clear();
+    c.accepting = false;
+    c.steps = 0;
+    c.item = item;
+    return c;
 }
 
 StateId Engine::finish(Closure& c) {
@@ -34,7 +46,9 @@ StateId Engine::finish(Closure& c) {
         StackId callers = intern_stack(std::move(p.callers));
         run(c, program_->rules[p.rule], callers, true);
     }
-    return intern_threads(c.threads, c.accepting);
+    const StateId id = intern_threads(c.threads, c.accepting);
+    closure_ = std::move(c);
+    return id;
 }
 
 bool Engine::first_visit(Closure& c, std::uint64_t key) {
@@ -73,7 +87,7 @@ void Engine::add_caller(Closure& c, std::uint32_t rule, const Item& item) {
 }
 
 void Engine::add_callers_of(Closure& c, std::uint32_t rule, StackId parent) {
-    const std::vector<Item> items = stacks_[parent].items;
+    const std::span<const Item> items = stacks_[parent].items;
     count_work(c, items.size());
     for (const Item& i : items) add_caller(c, rule, i);
 }
@@ -88,7 +102,8 @@ void Engine::pop(Closure& c, StackId parent) {
 
 // `fresh`: the activation began at this position, so its end here is the empty match its callers already reckon with.
 void Engine::run(Closure& c, std::uint32_t start, StackId parent, bool fresh) {
-    std::vector<std::uint32_t> stack{start};
+    std::vector<std::uint32_t>& stack = c.nodes;
+    stack.assign(1, start);
     const auto& nodes = program_->nodes;
     while (!stack.empty()) {
         std::uint32_t at = stack.back();
@@ -223,8 +238,7 @@ void Engine::insert_key_texts(std::uint32_t spec) {
 }
 
 void Engine::object_keys(Closure& c, FrameId frame, StackId parent) {
-    std::vector<std::uint32_t> properties, groups;
-    objects_.available(frame, properties, groups);
+    const auto [properties, groups] = objects_.available(frame);
     const std::uint32_t spec_index = objects_[frame].spec;
     const ObjectSpec& spec = program_->objects[spec_index];
     if (!properties.empty()) {
@@ -247,8 +261,7 @@ void Engine::object_keys(Closure& c, FrameId frame, StackId parent) {
 }
 
 void Engine::object_after(Closure& c, FrameId frame, StackId parent) {
-    std::vector<std::uint32_t> properties, groups;
-    objects_.available(frame, properties, groups);
+    const auto& [properties, groups] = objects_.available(frame);
     if (!properties.empty() || !groups.empty()) lexeme(c, program_->punctuation.comma, stack_of({point_of(Resume::object_next), frame, parent}));
     if (objects_.may_close(frame)) lexeme(c, program_->punctuation.object_close, parent);
 }
@@ -275,9 +288,8 @@ StateId Engine::after_key(StackId stack, std::uint32_t key, std::uint32_t text, 
         auto it = key_of_text_.find(text - 1);
         key = it == key_of_text_.end() ? no_key : it->second;
     }
-    Closure c;
-    c.item = item;
-    const std::vector<Item> items = stacks_[stack].items;
+    Closure c = begin_closure(item);
+    const std::span<const Item> items = stacks_[stack].items;
     for (const Item& i : items) {
         const ObjectSpec& spec = objects_.spec(i.data);
         auto property = spec.index_of_key.find(key);
@@ -302,9 +314,8 @@ StateId Engine::after_new_key(StackId stack, std::uint32_t text, std::uint32_t i
 
 StateId Engine::after_unknown_key(StackId stack, std::uint32_t item) {
     if (!item && stacks_[stack].after_unknown_key != unknown_state) return stacks_[stack].after_unknown_key;
-    Closure c;
-    c.item = item;
-    const std::vector<Item> items = stacks_[stack].items;
+    Closure c = begin_closure(item);
+    const std::span<const Item> items = stacks_[stack].items;
     for (const Item& i : items) {
         if (i.kind() != Resume::object_group) continue;
         FrameId f = objects_.with_group(i.data, i.low(), unknown_text);

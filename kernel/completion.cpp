@@ -246,11 +246,11 @@ std::uint64_t Completion::item_cost(const Item& item) {
             if (first) return add(object_rest(item.data, false), parent);
             // A comma was read: one member at least must follow.
             std::uint64_t rest = object_rest(item.data, true), comma = lexemes_.min_bytes(p.punctuation.comma);
-            std::vector<std::uint32_t> required, properties, groups;
+            std::vector<std::uint32_t> required;
             const ObjectSpec& spec = objects.spec(item.data);
             const bool wanting = objects.keys_needed(item.data, required) > 0 || !engine_.conditions_.holds_now(objects[item.data].condition);
             if (wanting) return rest == impossible ? impossible : add(rest - comma, parent);
-            objects.available(item.data, properties, groups);
+            const auto [properties, groups] = objects.available(item.data);
             std::uint64_t best = impossible;
             for (std::uint32_t i : properties) best = std::min(best, member_cost(spec, i));
             for (std::uint32_t g : groups)
@@ -264,9 +264,7 @@ std::uint64_t Completion::item_cost(const Item& item) {
                 FrameId f = objects.with_group(item.data, item.low(), unknown_text);
                 if (f != no_frame) best = pending_cost(f);
             } else {
-                std::vector<std::uint32_t> properties, groups;
-                objects.available(item.data, properties, groups);
-                for (std::uint32_t i : properties) {
+                for (std::uint32_t i : objects.available(item.data).properties) {
                     FrameId f = objects.with_property(item.data, i);
                     if (f != no_frame) best = std::min(best, pending_cost(f));
                 }

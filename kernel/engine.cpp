@@ -29,18 +29,34 @@ std::size_t Engine::bytes() const {
     return states_.size() * sizeof(State) + threads_.capacity() * sizeof(Thread) + targets_.capacity() * 4 + stacks_.size() * sizeof(Stack) + stack_bytes_ +
            state_table_.bytes() + stack_table_.bytes() + tracked_steps_.bytes() + after_keys_.bytes() + after_texts_.bytes() + texts_.bytes() +
            conditions_.bytes() + objects_.bytes() + arrays_.bytes() + values_.bytes() + begun_.bytes() +
-           token_ends_.bytes() + folded_.capacity() * 4 + descriptions_.size() * description_bytes + first_items_.size() * sizeof(Item) +
+           token_ends_.bytes() + folded_.capacity() * 4 + description_lists_.bytes() + descriptions_.size() * description_bytes + first_items_.size() * sizeof(Item) +
            first_of_.bytes() + after_values_.bytes() + values_from_.bytes();
 }
 
 // ---- interning -------------------------------------------------------------------------------------------------
 
+namespace {
+std::uint64_t hash_of(const Item* items, std::size_t count) {
+    std::uint64_t h = count;
+    for (const Item* i = items; i != items + count; ++i) h = combine(combine(h, (std::uint64_t{i->point} << 32) | i->data), i->parent);
+    return h;
+}
+}  // namespace
+
+StackId Engine::stack_of(const Item& item) {
+    const std::uint64_t h = hash_of(&item, 1);
+    const std::uint32_t found = stack_table_.find(h, [&](std::uint32_t s) { return stacks_[s].items.size() == 1 && stacks_[s].items[0] == item; });
+    return found != IndexTable::none ? found : add_stack({&item, 1}, h);
+}
+
 StackId Engine::intern_stack(std::vector<Item> items) {
     if (items.size() > 1) sort_unique(items);
-    std::uint64_t h = items.size();
-    for (const Item& i : items) h = combine(combine(h, (std::uint64_t{i.point} << 32) | i.data), i.parent);
-    std::uint32_t found = stack_table_.find(h, [&](std::uint32_t s) { return stacks_[s].items == items; });
-    if (found != IndexTable::none) return found;
+    const std::uint64_t h = hash_of(items.data(), items.size());
+    const std::uint32_t found = stack_table_.find(h, [&](std::uint32_t s) { return std::ranges::equal(stacks_[s].items, items); });
+    return found != IndexTable::none ? found : add_stack(items, h);
+}
+
+StackId Engine::add_stack(std::span<const Item> items, std::uint64_t h) {
     StackId id = static_cast<StackId>(stacks_.size());
     std::uint32_t depth = 0;
     for (const Item& i : items) depth = std::max(depth, stacks_[i.parent].depth + (i.kind() != Resume::accept));
@@ -60,7 +76,7 @@ StackId Engine::intern_stack(std::vector<Item> items) {
         s.records |= parent.records || (i.kind() == Resume::array_after && arrays_.spec(i.data).unique);
     }
     if (program_->has_budgets) note_budgets(s, items);
-    s.items = std::move(items);
+    s.items = stack_items_.keep(items);
     s.depth = depth;
     stack_table_.insert(h, id);
     return id;
@@ -213,7 +229,8 @@ StateId Engine::step_run(StateId s, std::string_view run) {
 }
 
 StateId Engine::compute_step(StateId id, std::uint8_t byte) {
-    std::vector<Thread> out;
+    std::vector<Thread> out = std::move(stepped_);
+    out.clear();
     bool accepting = false;
     const std::uint32_t first = states_[id].first, count = states_[id].count;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -232,7 +249,9 @@ StateId Engine::compute_step(StateId id, std::uint8_t byte) {
         if (lexemes_.accepting(lex)) add_lexeme_end(out, accepting, t, lex, text, item);
         if (lexemes_.goes_on(lex) && (!text || tracked_live(lex, text - 1, t.stack))) out.push_back({lex, text, t.stack, item});
     }
-    return intern_threads(out, accepting);
+    const StateId to = intern_threads(out, accepting);
+    stepped_ = std::move(out);
+    return to;
 }
 
 void Engine::add_lexeme_end(std::vector<Thread>& out, bool& accepting, const Thread& thread, LexId lex, std::uint32_t text, std::uint32_t item) {

@@ -5,9 +5,11 @@
 // tracked text and a continuation set. A *state* is an interned set of threads, closed: where a lexeme may end here, what follows it is there too.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -200,7 +202,7 @@ class Engine {
                 for (std::uint16_t i = map.begin[c], n = 0; i < map.begin[c + 1] && n < (states_[s].tracked ? 12 : 1); ++i, ++n) visit(map.members[i]);
     }
     bool tracked(StateId s) const { return states_[s].tracked; }
-    const std::vector<Item>& items(StackId s) const { return stacks_[s].items; }
+    std::span<const Item> items(StackId s) const { return stacks_[s].items; }
 
     const Program& program() const { return *program_; }
     const TextTrie& texts() const { return texts_; }
@@ -213,7 +215,7 @@ class Engine {
   private:
     friend class Completion;
     struct Stack {
-        std::vector<Item> items;
+        std::span<const Item> items;
         std::uint32_t depth = 0;
         bool uses_keys = false;    // some object on it has used additional keys
         bool uses_values = false;  // some unique array on it has read items
@@ -225,6 +227,7 @@ class Engine {
         StateId after = unknown_state;
         StateId after_unknown_key = unknown_state;
         StackId folded = unknown_state;
+        std::array<StackId, 2> folded_top{unknown_state, unknown_state};  // as the one a thread goes on with; and before a comma
     };
     struct State {
         std::uint32_t first = 0, count = 0;
@@ -239,6 +242,7 @@ class Engine {
         std::uint32_t item = 0;
         std::size_t steps = 0;
         std::vector<Item> work;
+        std::vector<std::uint32_t> nodes;  // of the rule that runs
         std::vector<std::pair<std::uint64_t, std::uint32_t>> seen;
         std::unordered_map<std::uint64_t, std::uint32_t> seen_many;
         struct Pending {
@@ -283,7 +287,8 @@ class Engine {
         return known(root);
     }
     StackId intern_stack(std::vector<Item> items);
-    StackId stack_of(Item item) { return intern_stack({item}); }
+    StackId stack_of(const Item& item);
+    StackId add_stack(std::span<const Item> items, std::uint64_t hash);
     void expand(StateId s);
     StateId compute_step(StateId s, std::uint8_t byte);
     void add_lexeme_end(std::vector<Thread>& out, bool& accepting, const Thread& thread, LexId lex, std::uint32_t text, std::uint32_t item);
@@ -300,7 +305,8 @@ class Engine {
         bool whole = false;         // no token that begins with a key's quote ends a declared key
     };
     const Unseen& unseen(std::uint32_t spec, const KeyTails& tails);
-    std::uint32_t described(std::vector<std::uint32_t> description, bool leaves);
+    std::uint32_t described(std::span<const std::uint32_t> description, bool leaves);
+    std::uint32_t described(std::initializer_list<std::uint32_t> description, bool leaves) { return described(std::span(description.begin(), description.size()), leaves); }
     bool leaves(std::uint32_t what) const;
     std::uint32_t members_from(FrameId frame, const TokenView& tokens);
     std::uint32_t after_value(FrameId frame, std::uint32_t k, const TokenView& tokens);
@@ -311,11 +317,12 @@ class Engine {
     bool reads_keys(const Thread& t) const;
     void fold_key(Thread& t, const TokenView& tokens);
     Item fold_object_item(Item item, LexId lex, const TokenView& tokens);
+    bool before_comma(LexId lex) const;
     Item fold_item(Item item, LexId lex, const TokenView& tokens);
     StackId fold_stack(StackId stack, const TokenView& tokens);
     void fold_keys(std::vector<Thread>& threads, const TokenView& tokens);
     StackId fold_top(StackId stack, LexId lex, const TokenView& tokens);
-    void note_budgets(Stack& stack, const std::vector<Item>& items) const;
+    void note_budgets(Stack& stack, std::span<const Item> items) const;
     StackId begin_budgets(StackId stack);
     struct Ending;
     StackId at_end(Ending& ending, StackId stack);
@@ -338,6 +345,7 @@ class Engine {
     StateId without_idle_zeros(StateId state);
     bool needs_escape(StateId state);
 
+    Closure begin_closure(std::uint32_t item);
     StateId finish(Closure& c);
     void push(Closure& c, LexId lex, std::uint32_t text, StackId stack);
     void resume(Closure& c, const Item& item);
@@ -369,10 +377,13 @@ class Engine {
     std::unordered_map<std::uint32_t, std::uint32_t> key_of_text_;  // text trie node -> key id
     std::vector<bool> declared_prefix_;                         // by text trie node
 
+    ListArena<Item> stack_items_;
     SteadyVector<Stack> stacks_;
     IndexTable stack_table_;
     SteadyVector<State> states_;
     std::vector<Thread> threads_;
+    std::vector<Thread> stepped_, folding_;  // room for a step and for folding
+    Closure closure_;                        // and for a closure
     std::vector<StateId> targets_;
     IndexTable state_table_;
     FlatMap tracked_steps_;  // state << 8 | byte
@@ -389,7 +400,8 @@ class Engine {
     Separators separators_;
     std::vector<Unseen> unseen_;                                // by object spec
     static constexpr std::size_t description_bytes = 64;        // of one, about
-    std::vector<std::vector<std::uint32_t>> descriptions_;
+    ListArena<std::uint32_t> description_lists_;
+    std::vector<std::span<const std::uint32_t>> descriptions_;
     std::vector<bool> leaves_;                                  // by description
     IndexTable description_table_;
     std::vector<Item> first_items_;

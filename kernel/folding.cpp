@@ -40,12 +40,13 @@ Engine::Separators Engine::find_separators() {
     return found;
 }
 
+bool Engine::before_comma(LexId lex) const {
+    const auto& before = separators_.before_comma;
+    return std::find(before.begin(), before.end(), lex) != before.end();
+}
+
 // What no token shows of an object's declared keys.
 const Engine::Unseen& Engine::unseen(std::uint32_t spec, const KeyTails& tails) {
-    if (unseen_.empty()) {
-        separators_ = find_separators();
-        unseen_.resize(program_->objects.size());
-    }
     Unseen& u = unseen_[spec];
     if (u.known) return u;
     u.known = true;
@@ -65,13 +66,13 @@ const Engine::Unseen& Engine::unseen(std::uint32_t spec, const KeyTails& tails) 
 }
 
 // `leaves`: a token may go on to what follows the object.
-std::uint32_t Engine::described(std::vector<std::uint32_t> description, bool leaves) {
+std::uint32_t Engine::described(std::span<const std::uint32_t> description, bool leaves) {
     std::uint64_t h = description.size();
     for (std::uint32_t d : description) h = combine(h, d);
-    std::uint32_t id = description_table_.find(h, [&](std::uint32_t d) { return descriptions_[d] == description; });
+    std::uint32_t id = description_table_.find(h, [&](std::uint32_t d) { return std::ranges::equal(descriptions_[d], description); });
     if (id != IndexTable::none) return id;
     id = static_cast<std::uint32_t>(descriptions_.size());
-    descriptions_.push_back(std::move(description));
+    descriptions_.push_back(description_lists_.keep(description));
     leaves_.push_back(leaves);
     description_table_.insert(h, id);
     return id;
@@ -81,17 +82,16 @@ bool Engine::leaves(std::uint32_t what) const { return what != nothing && leaves
 
 // What may follow in an object between two members.
 std::uint32_t Engine::members_from(FrameId frame, const TokenView& tokens) {
-    std::vector<std::uint32_t> properties, groups, what;
-    objects_.available(frame, properties, groups);
+    const auto [properties, groups] = objects_.available(frame);
     const std::uint32_t spec = objects_[frame].spec;
     if (!unseen(spec, tokens.tails).behind_comma || (!groups.empty() && tokens.tails.closed)) return described({exact, frame}, true);
     const bool closes = objects_.may_close(frame);
-    what = {members, closes, !properties.empty()};
+    std::vector<std::uint32_t> what{members, closes, !properties.empty()};
     if (!groups.empty()) {
         what.push_back(spec);
         what.insert(what.end(), groups.begin(), groups.end());
     }
-    return described(std::move(what), closes);
+    return described(what, closes);
 }
 
 // What follows the pending value, where it matched its alternative `k`.
@@ -120,8 +120,7 @@ std::uint32_t Engine::value_from(FrameId frame, StackId parent, const TokenView&
 // long as no token holds a whole key.
 std::uint32_t Engine::next_members_from(FrameId frame, StackId parent, const TokenView& tokens) {
     const std::uint32_t spec = objects_[frame].spec;
-    std::vector<std::uint32_t> properties, groups;
-    objects_.available(frame, properties, groups);
+    const auto [properties, groups] = objects_.available(frame);
     if (groups.empty()) return unseen(spec, tokens.tails).behind_space ? described({next_members, !properties.empty()}, false) : nothing;
     if (!unseen(spec, tokens.tails).whole) return nothing;
     std::vector<std::uint32_t> what{next_members, spec};
@@ -132,7 +131,7 @@ std::uint32_t Engine::next_members_from(FrameId frame, StackId parent, const Tok
         what.push_back(value_from(objects_.with_group(frame, g, unknown_text), parent, tokens));
         far |= leaves(what.back());
     }
-    return any ? described(std::move(what), far) : nothing;
+    return any ? described(what, far) : nothing;
 }
 
 // The first item met that no token tells apart from this one, its lexeme being `lex`.
@@ -146,8 +145,7 @@ Item Engine::fold_object_item(Item item, LexId lex, const TokenView& tokens) {
         case Resume::object_value: what = value_from(item.data, item.parent, tokens); break;
         case Resume::object_next: {
             if (!unseen(spec, tokens.tails).behind_comma) return item;
-            const auto& before = separators_.before_comma;
-            what = std::find(before.begin(), before.end(), lex) != before.end() ? members_from(item.data, tokens) : next_members_from(item.data, item.parent, tokens);
+            what = before_comma(lex) ? members_from(item.data, tokens) : next_members_from(item.data, item.parent, tokens);
             break;
         }
         case Resume::object_group: {
@@ -188,6 +186,7 @@ void Engine::fold_key(Thread& t, const TokenView& tokens) {
     item.data = objects_.fold(item.data, tokens.longest);
     const ObjectSpec& spec = objects_.spec(item.data);
     std::vector<std::pair<Seen, std::uint32_t>> parts;
+    parts.reserve(at.count);
     bool far = false;
     for (std::uint32_t i = 0; i < at.count; ++i) {
         const std::string_view left = std::string_view(lexemes_.key_spelling(at.keys[i])).substr(at.depth);
@@ -202,14 +201,16 @@ void Engine::fold_key(Thread& t, const TokenView& tokens) {
         parts.emplace_back(seen, from);
     }
     std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first.node < b.first.node; });
-    std::vector<std::uint32_t> what{keys};
+    std::vector<std::uint32_t> what;
+    what.reserve(1 + 2 * parts.size());
+    what.push_back(keys);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         // A way into the vocabulary that another key goes as well adds nothing.
         if (parts[i].second == nothing && i + 1 < parts.size() && parts[i + 1].first.node < parts[i].first.end) continue;
         what.push_back(parts[i].first.node);
         what.push_back(parts[i].second);
     }
-    const std::uint32_t id = described(std::move(what), far);
+    const std::uint32_t id = described(what, far);
     t.stack = stack_of(first_item(item, id));
     t.lex = first_told(id, t.lex);
 }
@@ -238,7 +239,7 @@ Item Engine::fold_item(Item item, LexId lex, const TokenView& tokens) {
 // Of a stack below the one a thread goes on with.
 StackId Engine::fold_stack(StackId root, const TokenView& tokens) {
     return from_outside(root, [&](StackId s) { return stacks_[s].folded; }, [&](StackId id) {
-        std::vector<Item> items = stacks_[id].items;
+        std::vector<Item> items(stacks_[id].items.begin(), stacks_[id].items.end());
         for (Item& i : items) {
             if (i.kind() == Resume::accept) continue;
             i.parent = stacks_[i.parent].folded;
@@ -251,13 +252,19 @@ StackId Engine::fold_stack(StackId root, const TokenView& tokens) {
 }
 
 StackId Engine::fold_top(StackId stack, LexId lex, const TokenView& tokens) {
-    std::vector<Item> items = stacks_[stack].items;
+    if (unseen_.size() < program_->objects.size()) {
+        separators_ = find_separators();
+        unseen_.resize(program_->objects.size());
+    }
+    StackId& known = stacks_[stack].folded_top[before_comma(lex)];
+    if (known != unknown_state) return known;
+    std::vector<Item> items(stacks_[stack].items.begin(), stacks_[stack].items.end());
     for (Item& i : items) {
         if (i.kind() == Resume::accept) continue;
         i.parent = fold_stack(i.parent, tokens);
         i = fold_item(i, lex, tokens);
     }
-    return intern_stack(std::move(items));
+    return known = intern_stack(std::move(items));
 }
 
 bool Engine::reads_keys(const Thread& t) const {
@@ -297,7 +304,7 @@ void Engine::fold_keys(std::vector<Thread>& threads, const TokenView& tokens) {
         // Of the text, only where a token would end a declared key.
         std::vector<std::uint32_t> what{text, spec_of(item), any.lex};
         for (auto [node, declared] : tokens.declared_ends(any, item)) what.push_back(node);
-        const std::uint32_t first = what.size() == 3 ? foreign_text : first_told(described(std::move(what), false), any.text);
+        const std::uint32_t first = what.size() == 3 ? foreign_text : first_told(described(what, false), any.text);
         for (Thread& t : threads)
             if (t == any) t.text = first;
     }
@@ -305,7 +312,8 @@ void Engine::fold_keys(std::vector<Thread>& threads, const TokenView& tokens) {
 
 StateId Engine::fold(StateId id, const TokenView& tokens) {
     if (id < folded_.size() && folded_[id] != unknown_state) return folded_[id];
-    std::vector<Thread> threads(threads_.begin() + states_[id].first, threads_.begin() + states_[id].first + states_[id].count);
+    std::vector<Thread> threads = std::move(folding_);
+    threads.assign(threads_.begin() + states_[id].first, threads_.begin() + states_[id].first + states_[id].count);
     fold_keys(threads, tokens);
     for (Thread& t : threads) {
         if (t.text && t.text != foreign_text) {
@@ -320,7 +328,8 @@ StateId Engine::fold(StateId id, const TokenView& tokens) {
         if (!t.is_token()) t.lex = t.item || (t.text && t.text != foreign_text) ? lexemes_.fold_lengths(t.lex, tokens.longest) : tokens.share(t.lex);
         if (t.item > TextTrie::root + 1) t.item = foreign_text;
     }
-    StateId folded = intern_threads(threads, states_[id].accepting);
+    const StateId folded = intern_threads(threads, states_[id].accepting);
+    folding_ = std::move(threads);
     if (folded_.size() < states_.size()) folded_.resize(states_.size() + states_.size() / 2, unknown_state);
     folded_[folded] = folded;
     return folded_[id] = folded;

@@ -228,9 +228,19 @@ bool ObjectFrames::may_close(FrameId id) const {
     return f.count >= o.min_properties && required_left(f) == 0 && conditions_.holds_now(f.condition);
 }
 
-void ObjectFrames::available(FrameId id, std::vector<std::uint32_t>& properties, std::vector<std::uint32_t>& groups) {
-    properties.clear();
-    groups.clear();
+const ObjectFrames::Available& ObjectFrames::available(FrameId id) {
+    if (id < available_of_.size() && available_of_[id]) return available_[available_of_[id] - 1];
+    properties_.clear();
+    groups_.clear();
+    find_available(id);
+    if (available_of_.size() < frames_.size()) available_of_.resize(std::max(frames_.size(), available_of_.size() * 2), 0);
+    Available& found = available_.push();
+    found = {lists_.keep(properties_), lists_.keep(groups_)};
+    available_of_[id] = static_cast<std::uint32_t>(available_.size());
+    return found;
+}
+
+void ObjectFrames::find_available(FrameId id) {
     const ObjectFrame f = frames_[id];
     const ObjectSpec& o = program_.objects[f.spec];
     const std::uint32_t n = static_cast<std::uint32_t>(o.properties.size());
@@ -245,7 +255,7 @@ void ObjectFrames::available(FrameId id, std::vector<std::uint32_t>& properties,
     bool simple = f.condition == Conditions::always && o.max_properties == no_limit && f.count >= o.min_properties;
     auto consider = [&](std::uint32_t i) {
         if (o.properties[i].value.empty() || (o.any_order && has_seen(f, i))) return;
-        if (simple || with_property(id, i) != no_frame) properties.push_back(i);
+        if (simple || with_property(id, i) != no_frame) properties_.push_back(i);
     };
     if (last - first == 1)
         consider(first);
@@ -254,7 +264,7 @@ void ObjectFrames::available(FrameId id, std::vector<std::uint32_t>& properties,
             if (i >= first && i < last) consider(i);
     if (o.groups.empty() || (!o.any_order && o.required_after[f.position] > 0)) return;
     for (std::uint32_t g = 0; g < o.groups.size(); ++g)
-        if (!o.groups[g].value.empty() && (simple || with_group(id, g, unknown_text) != no_frame)) groups.push_back(g);
+        if (!o.groups[g].value.empty() && (simple || with_group(id, g, unknown_text) != no_frame)) groups_.push_back(g);
 }
 
 bool ObjectFrames::is_used(FrameId id, std::uint32_t text) const {

@@ -1,6 +1,8 @@
 // Frame data of JSON containers: interned records that say what has been read, and what may still be.
 #pragma once
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "conditions.h"
@@ -34,8 +36,11 @@ class ObjectFrames {
     FrameId initial(std::uint32_t spec);
     const ObjectFrame& operator[](FrameId f) const { return frames_[f]; }
     const ObjectSpec& spec(FrameId f) const { return program_.objects[frames_[f].spec]; }
-    // Properties that may be next, ascending by spelling, and whether groups may.
-    void available(FrameId f, std::vector<std::uint32_t>& properties, std::vector<std::uint32_t>& groups);
+    // What a member may begin with: properties, ascending by spelling, and groups.
+    struct Available {
+        std::span<const std::uint32_t> properties, groups;
+    };
+    const Available& available(FrameId f);
     FrameId with_property(FrameId f, std::uint32_t property);  // no_frame: the object could not be finished
     FrameId with_group(FrameId f, std::uint32_t group, std::uint32_t text);
     FrameId with_value(FrameId f, std::uint32_t alternative);
@@ -51,9 +56,10 @@ class ObjectFrames {
     }
     // Fewest further keys before the object may close; properties that must still come are listed.
     std::uint32_t keys_needed(FrameId f, std::vector<std::uint32_t>& required);
-    std::size_t bytes() const { return frames_.size() * sizeof(ObjectFrame) * 2 + used_.size() * 24 + seen_bytes_; }
+    std::size_t bytes() const { return frames_.size() * sizeof(ObjectFrame) * 2 + used_.size() * 24 + seen_bytes_ + lists_.bytes() + available_.size() * sizeof(Available); }
 
   private:
+    void find_available(FrameId f);
     bool has_seen(const ObjectFrame& frame, std::uint32_t property) const;
     std::uint32_t required_left(const ObjectFrame& frame) const;
     std::uint32_t possible_left(const ObjectFrame& frame) const;
@@ -72,6 +78,10 @@ class ObjectFrames {
     const TextTrie& texts_;
     std::vector<ObjectFrame> frames_;
     IndexTable frame_table_;
+    ListArena<std::uint32_t> lists_;
+    std::vector<std::uint32_t> available_of_;  // by frame: index + 1 of `available_`
+    SteadyVector<Available> available_;
+    std::vector<std::uint32_t> properties_, groups_;  // room for one of them
     std::vector<std::vector<std::uint64_t>> seen_;
     IndexTable seen_table_;
     std::size_t seen_bytes_ = 0;

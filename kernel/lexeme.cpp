@@ -410,23 +410,22 @@ const LexRow& Lexemes::build_row(LexId id) {
         }
         case LexMode::key_tail: break;
     }
-    auto row = std::make_unique<LexRow>();
     std::array<std::uint8_t, 256> cls;
     std::array<LexId, 256> known;
-    std::uint16_t count = 0;
-    row->live_bytes = 0;
-    std::fill(std::begin(row->live), std::end(row->live), 0);
-    for (std::size_t b = 0; b < 256; ++b) {
+    std::uint16_t count = 0, live_bytes = 0;
+    std::uint64_t live[4] = {0, 0, 0, 0};
+    for (std::size_t b = 0; b < 256;) {
+        const std::size_t from = b;
         std::uint16_t c = 0;
-        if (b && to[b] == to[b - 1])
-            c = cls[b - 1];
-        else
-            while (c < count && known[c] != to[b]) ++c;
-        if (c == count) known[count++] = to[b], row->targets.push_back(to[b]);
-        cls[b] = static_cast<std::uint8_t>(c);
-        if (to[b] != dead_lex) ++row->live_bytes, row->live[b / 64] |= std::uint64_t{1} << (b % 64);
+        while (c < count && known[c] != to[from]) ++c;
+        if (c == count) known[count++] = to[from];
+        do cls[b++] = static_cast<std::uint8_t>(c);
+        while (b < 256 && to[b] == to[from]);
+        if (to[from] == dead_lex) continue;
+        live_bytes = static_cast<std::uint16_t>(live_bytes + (b - from));
+        for (std::size_t i = from; i < b; ++i) live[i / 64] |= std::uint64_t{1} << (i % 64);
     }
-    row->map = maps.intern(cls, count);
+    auto row = std::make_unique<LexRow>(LexRow{maps.intern(cls, count), live_bytes, {live[0], live[1], live[2], live[3]}, {known.begin(), known.begin() + count}});
     const LexRow* published = row.release();  // as long-lived as the states
     states_[id].row.store(published, std::memory_order_release);
     return *published;

@@ -133,10 +133,17 @@ void Masks::below(const Trie& trie, std::uint32_t node, std::size_t mark, std::u
 }
 
 namespace {
-// `wide`: children by byte of a node that has many; then driven by the bytes the grammar allows (`live`), not by those the vocabulary has.
+// `vocabulary`: whose trie it is, if it is one's. A node of many children is driven by the bytes the grammar allows (`live`), not by those the
+// vocabulary has; of another, children that the grammar does not allow are not touched.
 template <class Visit>
-void for_each_child(const Trie& trie, const std::array<std::uint32_t, 256>* wide, std::uint32_t node, const std::uint64_t live[4], Visit visit) {
-    if (wide) {
+void for_each_child(const Trie& trie, const Vocabulary* vocabulary, std::uint32_t node, const std::uint64_t live[4], Visit visit) {
+    if (vocabulary) {
+        const auto* wide = vocabulary->wide(node);
+        if (!wide) {
+            for (const Branch& b : vocabulary->children(node))
+                if (live[b.byte / 64] >> (b.byte % 64) & 1) visit(b.node);
+            return;
+        }
         for (std::uint32_t w = 0; w < 4; ++w)
             for (std::uint64_t bits = live[w]; bits; bits &= bits - 1)
                 if (std::uint32_t c = (*wide)[w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]) visit(c);
@@ -191,7 +198,7 @@ void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint
         set_tokens(trie, n, with);
         if (n.end != c + 1) walk_plain(trie, c, {to, 0, t.stack, 0}, with);
     };
-    for_each_child(trie, own ? vocabulary_.wide(node) : nullptr, node, row.live, visit);
+    for_each_child(trie, own ? &vocabulary_ : nullptr, node, row.live, visit);
 }
 
 void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
@@ -203,13 +210,13 @@ void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::s
     }
     if (begin == end) return;
     if (end == begin + 1 && !threads_[begin].text && !threads_[begin].item) return walk_plain(trie, node, threads_[begin], keys);
-    const auto* wide = &trie == &vocabulary_.trie() ? vocabulary_.wide(node) : nullptr;
+    const bool own = &trie == &vocabulary_.trie();
     std::uint64_t live[4] = {0, 0, 0, 0};
-    for (std::size_t i = begin; wide && i < end; ++i) {
+    for (std::size_t i = begin; own && i < end; ++i) {
         const LexRow& row = lexemes_.row(threads_[i].lex);
         for (int w = 0; w < 4; ++w) live[w] |= row.live[w];
     }
-    for_each_child(trie, wide, node, live, [&](std::uint32_t c) { child(trie, c, begin, end, keys); });
+    for_each_child(trie, own ? &vocabulary_ : nullptr, node, live, [&](std::uint32_t c) { child(trie, c, begin, end, keys); });
 }
 
 // ---- walking over interned states ------------------------------------------------------------------------------

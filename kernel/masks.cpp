@@ -138,12 +138,12 @@ void Masks::compute(StateId state, Memo& memo) {
         return;
     }
     memo.base = base_;
+    memo.set.reserve(added_.size());
     for (std::uint32_t id : added_)
         if (scratch_[id / 32] >> (id % 32) & 1) memo.set.push_back(id);
     if (base_)
         for (std::uint32_t id : cleared_)
             if ((base_->bits[id / 32] >> (id % 32) & 1) && !(scratch_[id / 32] >> (id % 32) & 1)) memo.cleared.push_back(id);
-    memo.set.shrink_to_fit();
 }
 
 namespace {
@@ -211,7 +211,7 @@ void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     if ((tells_text && t.item) || (node != 0 && t.item && t.item != foreign_text)) return add_new_text(node, t, slice, keys);
     if (tells_text) return add_key(node, t, slice, keys);
     add_slice(slice, keys);
-    if (slice->remainders.size() > 1 || !slice->exits.empty() || (t.item && !slice->ends.empty())) {
+    if (slice->remainders->size() > 1 || !slice->exits.empty() || (t.item && !slice->ends.empty())) {
         const std::uint32_t item = t.item ? foreign_text : 0;
         engine_.item_ended = false;
         StateId after = t.text ? engine_.after_unknown_key(t.stack, item) : engine_.after(t.stack, item);
@@ -253,7 +253,7 @@ void Masks::walk_remainders(const Slice& slice, StateId after, std::uint32_t key
     push_state(after);
     const std::size_t end = threads_.size();
     keys = mark_begun(begin, keys);
-    walk(slice.remainders, 0, begin, end, keys);
+    walk(*slice.remainders, 0, begin, end, keys);
     for (std::uint32_t exit : slice.exits) walk(vocabulary_.trie(), exit, begin, end, keys);
     threads_.resize(begin);
 }
@@ -272,7 +272,7 @@ void Masks::add_key(std::uint32_t node, const Thread& t, const std::shared_ptr<c
     for (const auto& [end, text] : ends) list_unset(trie.nodes[end].first_token, trie.nodes[trie.nodes[end].end].first_token, ours);
     const std::size_t questions = questioned_.size();
     add_slice(slice, keys);
-    if (slice->remainders.size() > 1 || !slice->exits.empty())
+    if (slice->remainders->size() > 1 || !slice->exits.empty())
         walk_remainders(*slice, engine_.after_unknown_key(t.stack), add_closed(keys, some_key));
     take_back(ours);
     if (questioned_.size() > questions) {

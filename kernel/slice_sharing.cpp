@@ -126,7 +126,7 @@ std::uint32_t Vocabulary::farthest(LexId lex) {
 }
 
 // The slice of a state by what it lacks of another's.
-std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, const Difference& difference) const {
+std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, const Difference& difference) {
     auto out = std::make_unique<Slice>();
     out->bits = base.bits;
     auto drop = [&](std::uint32_t id) {

@@ -51,6 +51,40 @@ std::shared_ptr<const Slice> Vocabulary::measured_slice(LexId free, std::uint32_
     return keep(key, build_slice(0, free, from));
 }
 
+void Vocabulary::Taken::add(std::uint32_t first, std::uint32_t last) {
+    if (first == last) return;
+    count += last - first;
+    if (!runs.empty() && runs.back().second == first)
+        runs.back().second = last;
+    else
+        runs.emplace_back(first, last);
+}
+
+void Vocabulary::keep_stay(Slice& slice, const Taken& taken, std::size_t limit) const {
+    const auto& tokens = trie_.tokens;
+    if (taken.count <= limit) {
+        slice.stay.reserve(taken.count);
+        for (auto [first, last] : taken.runs) slice.stay.insert(slice.stay.end(), tokens.begin() + first, tokens.begin() + last);
+        return;
+    }
+    if (taken.count * 2 < tokens.size()) {
+        slice.bits.assign(words(), 0);
+        for (auto [first, last] : taken.runs)
+            for (std::uint32_t i = first; i < last; ++i) slice.bits[tokens[i] / 32] |= 1u << (tokens[i] % 32);
+        return;
+    }
+    slice.bits = all_text_;
+    std::uint32_t begin = 0;
+    auto clear_until = [&](std::uint32_t end) {
+        for (; begin < end; ++begin) slice.bits[tokens[begin] / 32] &= ~(1u << (tokens[begin] % 32));
+    };
+    for (auto [first, last] : taken.runs) {
+        clear_until(first);
+        begin = last;
+    }
+    clear_until(static_cast<std::uint32_t>(tokens.size()));
+}
+
 // `bits`: of `count` tokens.
 void Vocabulary::keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count, std::size_t limit) const {
     if (count > limit) {
@@ -62,10 +96,32 @@ void Vocabulary::keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::s
         for (std::uint32_t left = bits[w]; left; left &= left - 1) slice.stay.push_back(w * 32 + static_cast<std::uint32_t>(std::countr_zero(left)));
 }
 
-void Vocabulary::keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes) const {
+void Vocabulary::keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes) {
     std::vector<std::uint32_t> small;
     for (std::uint32_t n : nodes) (trie_.nodes[n].end - n > exit_limit ? slice.exits : small).push_back(n);
-    slice.remainders = merge_subtries(trie_, small);
+    slice.remainders = remainders_below(std::move(small));
+}
+
+std::shared_ptr<const Trie> Vocabulary::remainders_below(std::vector<std::uint32_t> nodes) {
+    std::uint64_t hash = nodes.size();
+    for (std::uint32_t n : nodes) hash = combine(hash, n);
+    auto same = [&](std::uint32_t i) { return remainders_[i].nodes == nodes; };
+    {
+        std::lock_guard lock(mutex_);
+        if (std::uint32_t known = remainder_table_.find(hash, same); known != IndexTable::none) return remainders_[known].trie;
+    }
+    auto trie = std::make_shared<const Trie>(merge_subtries(trie_, nodes));
+    std::lock_guard lock(mutex_);
+    if (std::uint32_t known = remainder_table_.find(hash, same); known != IndexTable::none) return remainders_[known].trie;
+    if (remainder_bytes_ > remainder_budget) {
+        remainders_.clear();
+        remainder_table_.clear();
+        remainder_bytes_ = 0;
+    }
+    remainder_bytes_ += trie->nodes.capacity() * sizeof(TrieNode) + (trie->tokens.capacity() + nodes.capacity()) * 4 + sizeof(Trie) + sizeof(Remainders);
+    remainder_table_.insert(hash, static_cast<std::uint32_t>(remainders_.size()));
+    remainders_.push_back({std::move(nodes), std::move(trie)});
+    return remainders_.back().trie;
 }
 
 namespace {
@@ -76,7 +132,10 @@ struct WalkedState {
     std::uint64_t loops;       // kinds of bytes that lead back here
     std::uint32_t still;       // characters a string must still get, where that is measured
     bool closed, accepts, in_body;
-    std::uint32_t next;        // of class c: steps[next + c]
+    const std::uint8_t* classes;  // of bytes, and where the steps of class 0 are
+    std::uint32_t next;
+    std::uint32_t onward;         // the state to which most bytes lead, once it was asked for
+    std::uint64_t alike;          // kinds of bytes that all lead there
 };
 class WalkedStates {
   public:
@@ -94,22 +153,51 @@ class WalkedStates {
         const std::uint32_t still = measured_ ? lexemes_.min_characters(lex) : 0;
         farthest = std::max(farthest, still);
         states_.push_back({lex, &row, lexemes_.looping_kinds(lex), still, state.key.mode == LexMode::end, state.accepting, state.key.mode == LexMode::body,
-                           static_cast<std::uint32_t>(steps_.size())});
+                           row.map->cls.data(), static_cast<std::uint32_t>(steps_.size()), unknown, 0});
         for (LexId to : row.targets) steps_.push_back(to == dead_lex ? dead : unknown);
         return static_cast<std::uint32_t>(states_.size() - 1);
     }
-    std::uint32_t step(std::uint32_t state, std::uint8_t byte) {
-        const WalkedState& s = states_[state];
-        const std::uint32_t slot = s.next + s.row->map->cls[byte];
+    // `slot`: the state's `next` and the byte's class.
+    std::uint32_t step(std::uint32_t state, std::uint32_t slot, std::uint8_t byte) {
         if (steps_[slot] != unknown) return steps_[slot];
-        const std::uint32_t to = number(s.row->step(byte));
+        const std::uint32_t to = number(states_[state].row->step(byte));
         return steps_[slot] = to;
     }
     const WalkedState& operator[](std::uint32_t i) const { return states_[i]; }
+    // Whether any `depth` bytes of these kinds stay inside the lexeme, which cannot end among them: a class of characters that is counted.
+    bool stays(std::uint32_t state, std::uint64_t kinds, std::uint32_t depth) {
+        if (kinds >> first_wide_bit) return false;
+        for (; depth > 0; --depth) {
+            if (states_[state].onward == unknown) find_onward(state);
+            const WalkedState& s = states_[state];
+            if (kinds & ~s.alike || states_[s.onward].accepts) return false;
+            if (s.onward == state) return true;
+            state = s.onward;
+        }
+        return true;
+    }
     std::uint32_t farthest = 0;
 
   private:
     static constexpr std::size_t near = 16;
+    void find_onward(std::uint32_t state) {
+        const LexRow& row = *states_[state].row;
+        std::vector<std::uint32_t> bytes(row.targets.size(), 0);
+        for (std::uint32_t b = 0; b < 0x80; ++b) ++bytes[row.map->cls[b]];
+        std::size_t most = 0;
+        for (std::size_t c = 1; c < bytes.size(); ++c)
+            if (row.targets[most] == dead_lex || (row.targets[c] != dead_lex && bytes[c] > bytes[most])) most = c;
+        if (row.targets[most] == dead_lex) {
+            states_[state].onward = state;  // and of no kind
+            return;
+        }
+        std::uint64_t broken = 0;
+        for (std::uint32_t b = 0; b < 0x80; ++b)
+            if (row.map->cls[b] != most) broken |= std::uint64_t{1} << byte_group(static_cast<std::uint8_t>(b));
+        const std::uint32_t to = number(row.targets[most]);
+        states_[state].onward = to;
+        states_[state].alike = ((std::uint64_t{1} << first_wide_bit) - 1) & ~broken;
+    }
     Lexemes& lexemes_ = Lexemes::instance();
     bool measured_;
     std::vector<WalkedState> states_;
@@ -119,71 +207,64 @@ class WalkedStates {
 };
 }  // namespace
 
-std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, std::uint32_t from, std::uint32_t* far) const {
+std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, std::uint32_t from, std::uint32_t* far) {
     const bool measure = from != no_measure;
     auto slice = std::make_unique<Slice>();
     WalkedStates states(measure || far);
-    std::vector<std::uint32_t> exits, bits(words(), 0);
-    std::size_t stay = 0;
+    std::vector<std::uint32_t> exits;
+    Taken taken;
+    taken.runs.reserve(1024);
     if (measure && from == 0) slice->by_length.reserve(trie_.tokens.size());
     slice->measured_from = measure ? from : 0;
     auto measure_token = [&](std::uint32_t length, std::uint32_t id) {
         if (length >= from) slice->by_length.emplace_back(length, id);
     };
     struct Level {
-        std::uint32_t end;
-        std::uint32_t state;
+        const Branch *at, *end;
+        std::uint32_t state, next;
+        const std::uint8_t* classes;
         std::uint32_t characters;  // begun so far; an escape is begun by its backslash
         std::uint32_t sequences;   // UTF-8 sequences begun so far: the same but for escapes
     };
+    auto level = [&](std::uint32_t children, std::uint32_t count, std::uint32_t state, std::uint32_t characters, std::uint32_t sequences) {
+        const Branch* at = branches_.all.data() + children;
+        return Level{at, at + count, state, states[state].next, states[state].classes, characters, sequences};
+    };
     std::vector<Level> path;
     path.reserve(longest_ + 2);
-    Level here{trie_.nodes[node].end, states.number(lex), 0, 0};
-    const std::uint32_t stop = here.end;
-    for (std::uint32_t n = node + 1; n < stop;) {
-        while (here.end <= n) here = path.back(), path.pop_back();
-        const TrieNode& t = trie_.nodes[n];
-        const std::uint32_t to = states.step(here.state, t.byte);
-        if (to == WalkedStates::dead) {
-            n = t.end;
-            continue;
-        }
-        const WalkedState s = states[to];
+    const std::uint32_t root = branches_.children[node];
+    Level here = level(root, branches_.children[node + 1] - root, states.number(lex), 0, 0);
+    while (true) {
+        while (here.at == here.end && !path.empty()) here = path.back(), path.pop_back();
+        if (here.at == here.end) break;
+        const Branch& b = *here.at++;
+        const std::uint32_t to = states.step(here.state, here.next + here.classes[b.byte], b.byte);
+        if (to == WalkedStates::dead) continue;
+        const WalkedState& s = states[to];
         const std::uint32_t characters = here.characters + (measure && !s.closed && states[here.state].in_body);
-        const std::uint32_t sequences = here.sequences + ((t.byte & 0xc0) != 0x80);
-        if (s.closed) slice->ends.push_back({n, static_cast<std::uint32_t>(path.size()) + 1, characters});
-        for (std::uint32_t i = t.first_token, last = i + t.token_count; i < last; ++i) {
-            const std::uint32_t id = trie_.tokens[i];
-            bits[id / 32] |= 1u << (id % 32);
-            if (measure && !s.closed) measure_token(characters + s.still, id);
-        }
-        stay += t.token_count;
-        if (t.end == n + 1) {
-            ++n;
+        const std::uint32_t sequences = here.sequences + ((b.byte & 0xc0) != 0x80);
+        if (s.closed) slice->ends.push_back({b.node, static_cast<std::uint32_t>(path.size()) + 1, characters});
+        taken.add(b.first_token, b.below_first);
+        if (measure && !s.closed)
+            for (std::uint32_t i = b.first_token; i < b.below_first; ++i) measure_token(characters + s.still, trie_.tokens[i]);
+        if (b.child_count == 0) continue;
+        if (s.accepts) exits.push_back(b.node);
+        if (s.row->live_bytes == 0) continue;
+        if (s.loops && !s.accepts && !(b.kinds & ~s.loops)) {  // every byte below leads back here: the subtree is taken whole
+            taken.add(b.below_first, b.below_last);
+            if (measure && (from == 0 || characters + most_below_[b.node] + s.still >= from))
+                for (std::uint32_t i = b.below_first; i < b.below_last; ++i)
+                    measure_token(characters + (characters_[trie_.tokens[i]] - sequences) + s.still, trie_.tokens[i]);
             continue;
         }
-        if (s.accepts) exits.push_back(n);
-        if (s.row->live_bytes == 0) {
-            n = t.end;
-            continue;
-        }
-        if (s.loops && !s.accepts && !(kinds_[n] & ~s.loops)) {  // every byte below leads back here: the subtree is taken whole
-            const std::uint32_t first = t.first_token + t.token_count, last = trie_.nodes[t.end].first_token;
-            for (std::uint32_t i = first; i < last; ++i) {
-                const std::uint32_t id = trie_.tokens[i];
-                bits[id / 32] |= 1u << (id % 32);
-            }
-            if (measure && (from == 0 || characters + most_below_[n] + s.still >= from))
-                for (std::uint32_t i = first; i < last; ++i) measure_token(characters + (characters_[trie_.tokens[i]] - sequences) + s.still, trie_.tokens[i]);
-            stay += last - first;
-            n = t.end;
+        if (!measure && b.child_count > 1 && !s.accepts && states.stays(to, b.kinds, most_below_[b.node])) {
+            taken.add(b.below_first, b.below_last);
             continue;
         }
         path.push_back(here);
-        here = {t.end, to, characters, sequences};
-        ++n;
+        here = level(b.children, b.child_count, to, characters, sequences);
     }
-    keep_stay(*slice, std::move(bits), stay, node == 0 ? base_limit : dense_limit);
+    keep_stay(*slice, taken, node == 0 ? base_limit : dense_limit);
     keep_exits(*slice, exits);
     if (far) *far = states.farthest;
     if (measure) {  // counting sort: lengths are small, tokens many
@@ -200,7 +281,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
 }
 
 // Of the measured slice of a string without bounds, what strings of `low` to `high` characters leave.
-std::unique_ptr<Slice> Vocabulary::bounded_slice(const Slice& free, std::uint32_t low, std::uint32_t high) const {
+std::unique_ptr<Slice> Vocabulary::bounded_slice(const Slice& free, std::uint32_t low, std::uint32_t high) {
     auto last = std::upper_bound(free.by_length.begin(), free.by_length.end(), std::pair{high, 0u}, [](const auto& a, const auto& b) { return a.first < b.first; });
     auto within = [&](const Slice::End& e) { return e.characters >= low && e.characters <= high; };
     const bool most = !free.bits.empty() && static_cast<std::size_t>(last - free.by_length.begin()) * 2 > free.by_length.size();

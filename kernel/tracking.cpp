@@ -226,8 +226,7 @@ void Engine::find_plentiful_rules() {
 bool Engine::object_grows(FrameId frame) {
     const ObjectSpec& spec = objects_.spec(frame);
     if (spec.max_properties != no_limit) return false;
-    std::vector<std::uint32_t> properties, groups;
-    objects_.available(frame, properties, groups);
+    const std::span<const std::uint32_t> properties = objects_.available(frame).properties;
     const std::vector<bool> asked = conditions_.events(objects_[frame].condition);
     auto free = [&](std::uint32_t event) { return event >= asked.size() || !asked[event]; };
     return std::any_of(properties.begin(), properties.end(), [&](std::uint32_t p) {

@@ -116,4 +116,25 @@ std::vector<std::uint64_t> subtree_kinds(const Trie& trie) {
     return kinds;
 }
 
+Branches find_branches(const Trie& trie, const std::vector<std::uint64_t>& kinds) {
+    Branches out;
+    out.all.reserve(trie.size());
+    out.bytes.reserve(trie.size());
+    out.children.reserve(trie.nodes.size());
+    for (std::uint32_t n = 0; n < trie.size(); ++n) {
+        out.children.push_back(static_cast<std::uint32_t>(out.all.size()));
+        for (std::uint32_t c = n + 1; c < trie.nodes[n].end; c = trie.nodes[c].end) {
+            const TrieNode& t = trie.nodes[c];
+            out.all.push_back({kinds[c], c, t.first_token, t.first_token + t.token_count, trie.nodes[t.end].first_token, 0, 0, t.byte});
+            out.bytes.push_back(t.byte);
+        }
+    }
+    out.children.push_back(static_cast<std::uint32_t>(out.all.size()));
+    for (Branch& b : out.all) {
+        b.children = out.children[b.node];
+        b.child_count = static_cast<std::uint16_t>(out.children[b.node + 1] - b.children);
+    }
+    return out;
+}
+
 }  // namespace scansion

@@ -36,6 +36,22 @@ std::uint8_t byte_group(std::uint8_t ascii);
 // By node, of what is below it, read from a character's beginning.
 std::vector<std::uint64_t> subtree_kinds(const Trie& trie);
 
+// What a walk over a large trie asks of a node, the children of a node side by side: those that a walk leaves out cost it no trip to memory.
+struct Branch {
+    std::uint64_t kinds;
+    std::uint32_t node;
+    std::uint32_t first_token, below_first, below_last;  // tokens at the node: tokens[first_token, below_first); below it: tokens[below_first, below_last)
+    std::uint32_t children;                              // the first of them
+    std::uint16_t child_count;
+    std::uint8_t byte;
+};
+struct Branches {
+    std::vector<Branch> all;
+    std::vector<std::uint8_t> bytes;      // theirs
+    std::vector<std::uint32_t> children;  // of a node: all[children[node], children[node + 1])
+};
+Branches find_branches(const Trie& trie, const std::vector<std::uint64_t>& kinds);
+
 // `entries` sorted by bytes.
 Trie build_trie(const std::vector<std::pair<std::string_view, std::uint32_t>>& entries);
 // The union of the subtries below `roots` (what is at the roots themselves is left out).

@@ -1,6 +1,7 @@
 #include "vocabulary.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace scansion {
 
@@ -34,7 +35,9 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
     std::stable_sort(by_size_.begin(), by_size_.end(), [&](std::uint32_t a, std::uint32_t b) { return tokens_[a]->size() > tokens_[b]->size(); });
     std::sort(entries.begin(), entries.end());
     trie_ = build_trie(entries);
-    kinds_ = subtree_kinds(trie_);
+    all_text_.assign(words(), 0);
+    for (std::uint32_t id : trie_.tokens) all_text_[id / 32] |= 1u << (id % 32);
+    branches_ = find_branches(trie_, subtree_kinds(trie_));
     most_below_.assign(trie_.nodes.size(), 0);
     for (std::uint32_t n = trie_.size(); n-- > 0;)
         for (std::uint32_t c = n + 1; c < trie_.nodes[n].end; c = trie_.nodes[c].end)
@@ -71,10 +74,10 @@ std::uint32_t Vocabulary::depth(std::uint32_t node) const {
 }
 
 std::uint32_t Vocabulary::child(std::uint32_t node, std::uint8_t byte) const {
-    if (const auto* children = wide(node)) return (*children)[byte];
-    for (std::uint32_t c = node + 1; c < trie_.nodes[node].end; c = trie_.nodes[c].end)
-        if (trie_.nodes[c].byte == byte) return c;
-    return 0;
+    const std::uint32_t first = branches_.children[node], count = branches_.children[node + 1] - first;
+    const std::uint8_t* bytes = branches_.bytes.data() + first;
+    const void* found = count ? std::memchr(bytes, byte, count) : nullptr;
+    return found ? branches_.all[first + static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes)].node : 0;
 }
 
 std::vector<std::uint32_t> Vocabulary::take_buffer() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,7 +23,7 @@ struct Slice {
     std::vector<std::uint32_t> stay;         // token ids; empty where `bits` is used
     std::vector<std::uint32_t> bits;         // a whole bitset, for slices of more than `dense_limit` tokens
     std::vector<std::uint32_t> exits;        // trie nodes where the lexeme may end and whose subtrees are too large to copy
-    Trie remainders;                         // merged subtries of the other exits
+    std::shared_ptr<const Trie> remainders;  // merged subtries of the other exits
     struct End {
         std::uint32_t node, depth;           // depth below the slice's node
         std::uint32_t characters;            // decoded, before the closing quote
@@ -33,7 +34,7 @@ struct Slice {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> by_length;  // characters, id
     std::uint32_t measured_from = 0;  // tokens of fewer characters are not in it
     std::size_t bytes() const {
-        return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + remainders.nodes.capacity() * sizeof(TrieNode) + remainders.tokens.capacity() * 4 + sizeof(Slice);
+        return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + sizeof(Slice);
     }
 };
 
@@ -61,6 +62,10 @@ class Vocabulary {
         auto it = wide_.find(node);
         return it == FlatMap::none ? nullptr : &wide_children_[it];
     }
+    std::span<const Branch> children(std::uint32_t node) const {
+        const std::uint32_t first = branches_.children[node];
+        return {branches_.all.data() + first, branches_.children[node + 1] - first};
+    }
     // Bytes from the root to a node.
     std::uint32_t depth(std::uint32_t node) const;
     Seen seen(std::string_view text) const;
@@ -76,7 +81,7 @@ class Vocabulary {
     // A buffer for a mask, from those that are used no more.
     std::vector<std::uint32_t> take_buffer();
     void give_back(std::vector<std::uint32_t> buffer);
-    std::size_t slice_bytes() const { return slice_bytes_ + wholes_.size() * words() * 4; }
+    std::size_t slice_bytes() const { return slice_bytes_ + remainder_bytes_ + wholes_.size() * words() * 4; }
     std::size_t slice_count() const { return slices_.size(); }
 
   private:
@@ -90,8 +95,8 @@ class Vocabulary {
     static constexpr std::uint32_t no_measure = 0xffffffffu;
     static constexpr std::uint32_t near_length = 12;  // strings bounded closer have all lengths measured
     // `from`: of a JSON string's state at the root, measure tokens of so many characters. `far`: if given, is set to what `farthest` says.
-    std::unique_ptr<Slice> build_slice(std::uint32_t node, LexId lex, std::uint32_t from, std::uint32_t* far = nullptr) const;
-    std::unique_ptr<Slice> bounded_slice(const Slice& free, std::uint32_t low, std::uint32_t high) const;
+    std::unique_ptr<Slice> build_slice(std::uint32_t node, LexId lex, std::uint32_t from, std::uint32_t* far = nullptr);
+    std::unique_ptr<Slice> bounded_slice(const Slice& free, std::uint32_t low, std::uint32_t high);
     // What a state's slice lacks of another's.
     struct Difference {
         LexId base = dead_lex;
@@ -104,15 +109,25 @@ class Vocabulary {
     std::optional<Difference> known_difference(LexId lex);
     LexId find_shared_state(LexId lex);
     std::uint32_t farthest(LexId lex);
-    std::unique_ptr<Slice> lacking(const Slice& base, const Difference& difference) const;
+    std::unique_ptr<Slice> lacking(const Slice& base, const Difference& difference);
+    // Tokens by their places in the trie's order, as runs of them.
+    struct Taken {
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> runs;
+        std::size_t count = 0;
+        void add(std::uint32_t first, std::uint32_t last);
+    };
+    void keep_stay(Slice& slice, const Taken& taken, std::size_t limit) const;
     void keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count, std::size_t limit) const;
-    void keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes) const;
+    void keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes);
+    // Strings end in the same places whatever they hold.
+    std::shared_ptr<const Trie> remainders_below(std::vector<std::uint32_t> nodes);
 
     std::vector<std::optional<std::string>> tokens_;
     std::vector<Kind> kind_;
     std::vector<std::uint32_t> eos_;
     Trie trie_;
-    std::vector<std::uint64_t> kinds_;         // by trie node (trie.h)
+    std::vector<std::uint32_t> all_text_;      // the bitset of all tokens in the trie
+    Branches branches_;
     std::vector<std::uint16_t> characters_;    // by id: UTF-8 sequences begun in the token
     std::vector<std::uint32_t> most_below_;    // by trie node: bytes of the longest way down
     FlatMap wide_;
@@ -133,6 +148,14 @@ class Vocabulary {
     std::vector<std::vector<std::uint32_t>> buffers_;
     std::vector<Bits> wholes_;
     IndexTable whole_table_;
+    struct Remainders {
+        std::vector<std::uint32_t> nodes;
+        std::shared_ptr<const Trie> trie;
+    };
+    static constexpr std::size_t remainder_budget = 4u << 20;  // bytes; all are let go when it is met
+    std::vector<Remainders> remainders_;
+    IndexTable remainder_table_;
+    std::size_t remainder_bytes_ = 0;
     FlatMap shared_, farthest_;  // by lexeme state
     std::vector<std::pair<LexId, Difference>> differences_;
     IndexTable difference_table_;

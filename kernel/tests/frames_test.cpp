@@ -22,7 +22,9 @@ struct Objects {
 
     std::set<std::string> next(FrameId f) {
         std::vector<std::uint32_t> properties, groups;
-        frames.available(f, properties, groups);
+        const auto& found = frames.available(f);
+        properties.assign(found.properties.begin(), found.properties.end());
+        groups.assign(found.groups.begin(), found.groups.end());
         std::set<std::string> out;
         for (std::uint32_t p : properties) out.insert(Lexemes::instance().key_text(frames.spec(f).properties[p].key));
         if (!groups.empty()) out.insert("*");

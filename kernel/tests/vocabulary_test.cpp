@@ -118,7 +118,7 @@ void slices_are_what_each_token_does() {
             if (at != dead_lex) expected_stay.insert(id);
         }
         CHECK(stay == expected_stay);
-        collect(slice->remainders, 0, "", rest);
+        collect(*slice->remainders, 0, "", rest);
         for (std::uint32_t exit : slice->exits) collect(vocabulary.trie(), exit, "", rest);
         CHECK(rest == expected_rest);
         CHECK(vocabulary.slice(0, state) == slice);
