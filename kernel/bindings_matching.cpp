@@ -339,6 +339,19 @@ void bind_matching(nb::module_& m) {
                 std::int64_t t = self.forced_token();
                 return t < 0 ? std::nullopt : std::optional(t);
             })
+        .def("only_token", [](Matcher& self) -> std::optional<std::int64_t> {
+                std::int64_t t = self.only_token();
+                return t < 0 ? std::nullopt : std::optional(t);
+            })
+        .def("follow", [](Matcher& self, const std::vector<std::uint32_t>& tokens, bool only) {
+                nb::list out;
+                for (bool alone : self.follow(tokens, only)) out.append(alone);
+                return out;
+            }, nb::arg("token_ids"), nb::arg("only") = false)
+        .def("outlook", [](Matcher& self, std::size_t limit) {
+                Matcher::Outlook o = self.outlook(limit);
+                return nb::make_tuple(nb::bytes(o.forced.data(), o.forced.size()), nb::bytes(o.next.data(), o.next.size()), o.complete);
+            }, nb::arg("limit") = 4096)
         .def("shortest_completion", [](Matcher& self, std::size_t limit) -> nb::object {
                 std::string out;
                 bool found;

@@ -15,6 +15,20 @@ void Masks::fill_finished(std::uint32_t* out) const {
 
 void Masks::fill(StateId state, std::uint32_t* out) { write(memos_[memo_for(state)], out); }
 
+std::int64_t Masks::only(StateId state) {
+    const Memo& memo = memos_[memo_for(state)];
+    if (!memo.whole && !memo.base && memo.set.size() > memo.cleared.size() + 1) return -1;
+    scratch_.resize(vocabulary_.words());
+    write(memo, scratch_.data());
+    std::int64_t found = -1;
+    for (std::size_t w = 0; w < scratch_.size(); ++w) {
+        if (!scratch_[w]) continue;
+        if (found >= 0 || !std::has_single_bit(scratch_[w])) return -1;
+        found = static_cast<std::int64_t>(w * 32) + std::countr_zero(scratch_[w]);
+    }
+    return found;
+}
+
 void Masks::note(StateId state, std::uint32_t memo) {
     if (memo_of_state_.size() <= state) memo_of_state_.resize(std::max<std::size_t>(engine_.state_count() * 3 / 2, state + 1u), 0);
     memo_of_state_[state] = memo + 1;

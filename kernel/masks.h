@@ -30,6 +30,8 @@ class Masks {
 
     // Writes ceil(V / 32) words.
     void fill(StateId state, std::uint32_t* out);
+    // The only id of the mask; -1: it has several, or none.
+    std::int64_t only(StateId state);
     void prepare(StateId state) { memo_for(state); }
     // Whether the mask has been computed already.
     bool known(StateId state) const { return state < memo_of_state_.size() && memo_of_state_[state]; }

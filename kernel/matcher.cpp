@@ -55,12 +55,28 @@ bool Matcher::allows(std::uint32_t token) {
 
 bool Matcher::accept(std::uint32_t token) {
     Use use(*this);
+    return take(token);
+}
+
+bool Matcher::take(std::uint32_t token) {
     StateId s = next_state(token);
     if (s == dead_state) return false;
     const std::uint32_t time = places_.back().time;
     const Moment after = s == finished_state ? Moment{s, time} : tables_->engine.end_token({s, time});
     places_.push_back({after.state, after.time});
     return true;
+}
+
+std::vector<bool> Matcher::follow(const std::vector<std::uint32_t>& tokens, bool only_asked) {
+    Use use(*this);
+    std::vector<bool> taken;
+    taken.reserve(tokens.size());
+    for (std::uint32_t token : tokens) {
+        const bool alone = only_asked && only() == token;
+        if (!take(token)) break;
+        taken.push_back(alone);
+    }
+    return taken;
 }
 
 bool Matcher::accept_bytes(std::string_view bytes) {
@@ -144,22 +160,35 @@ Matcher Matcher::fork() {
 
 std::string Matcher::forced_bytes(std::size_t limit) {
     Use use(*this);
+    return forced(limit);
+}
+
+namespace {
+// The one byte that may follow in a state; -1: several may, or none.
+int only_byte(Engine& engine, StateId s) {
+    std::uint64_t live[4];
+    engine.live_bytes(s, live);
+    int only = -1;
+    for (int w = 0; w < 4; ++w) {
+        if (!live[w]) continue;
+        if (only >= 0 || !std::has_single_bit(live[w])) return -1;
+        only = w * 64 + std::countr_zero(live[w]);
+    }
+    return only;
+}
+}  // namespace
+
+std::string Matcher::forced(std::size_t limit) const {
     std::string out;
     if (ended()) return out;
     Engine& engine = tables_->engine;
     StateId s = now();
     Moment moment{s, places_.back().time};
     while (out.size() < limit && !engine.accepting(s) && !engine.has_token_edges(s)) {
-        std::uint64_t live[4];
-        engine.live_bytes(s, live);
-        if (std::popcount(live[0]) + std::popcount(live[1]) + std::popcount(live[2]) + std::popcount(live[3]) != 1) break;
-        for (std::uint32_t w = 0; w < 4; ++w)
-            if (live[w]) {
-                std::uint8_t b = static_cast<std::uint8_t>(w * 64 + static_cast<std::uint32_t>(std::countr_zero(live[w])));
-                out.push_back(static_cast<char>(b));
-                s = engine.step(s, b);
-                break;
-            }
+        const int only = only_byte(engine, s);
+        if (only < 0) break;
+        out.push_back(static_cast<char>(only));
+        s = engine.step(s, static_cast<std::uint8_t>(only));
         moment = engine.end_token({s, moment.time});
         if (moment.ended) break;  // however the bytes are cut into tokens, no budget is over before as many of them
         s = moment.state;
@@ -185,8 +214,46 @@ std::int64_t Matcher::forced_token() {
     return only;
 }
 
+std::int64_t Matcher::only_token() {
+    Use use(*this);
+    return only();
+}
+
+std::int64_t Matcher::only() const {
+    const Vocabulary& v = *constraint_->vocabulary();
+    if (ended()) return v.eos().size() == 1 ? v.eos()[0] : -1;
+    Engine& engine = tables_->engine;
+    const Trie& trie = v.trie();
+    // Along forced text two tokens are soon found (one writes a byte, another more), or the trie ends with one: no mask is needed.
+    std::uint32_t node = 0, found = 0, token = 0;
+    StateId s = now();
+    for (int byte; (byte = only_byte(engine, s)) >= 0;) {
+        node = v.child(node, static_cast<std::uint8_t>(byte));
+        if (!node) {
+            if (engine.accepting(now()) || engine.has_token_edges(now())) break;
+            return found ? std::int64_t{token} : -1;
+        }
+        const TrieNode& n = trie.nodes[node];
+        if (n.token_count) token = trie.tokens[n.first_token];
+        if ((found += n.token_count) > 1) return -1;
+        s = engine.step(s, static_cast<std::uint8_t>(byte));
+    }
+    return tables_->masks.only(now());
+}
+
+Matcher::Outlook Matcher::outlook(std::size_t limit) {
+    Use use(*this);
+    Outlook out{forced(limit), {}, ended() || tables_->engine.accepting(now())};
+    if (out.forced.empty()) out.next = next();
+    return out;
+}
+
 std::string Matcher::next_bytes() {
     Use use(*this);
+    return next();
+}
+
+std::string Matcher::next() const {
     std::string out;
     if (ended()) return out;
     std::uint64_t live[4];

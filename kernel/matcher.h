@@ -89,6 +89,15 @@ class Matcher {
     std::string forced_bytes(std::size_t limit);
     std::int64_t forced_token();  // -1: none
     std::string next_bytes();
+    std::int64_t only_token();  // -1: there are several, or none
+    // Accepts tokens as far as they are allowed; for each of them whether it was the only one, where that is asked.
+    std::vector<bool> follow(const std::vector<std::uint32_t>& tokens, bool only);
+    // The bytes that must come, and where there are none those that may come next.
+    struct Outlook {
+        std::string forced, next;
+        bool complete;
+    };
+    Outlook outlook(std::size_t limit);
     std::int64_t shortest_cost();  // -1: nothing completes
     bool shortest_completion(std::string& out, std::size_t limit);
     std::vector<Expectation> expected();
@@ -115,6 +124,11 @@ class Matcher {
         std::unique_lock<std::mutex> lock_;
     };
     StateId next_state(std::uint32_t token);
+    // Under the tables' lock, as their namesakes without it.
+    bool take(std::uint32_t token);
+    std::int64_t only() const;
+    std::string forced(std::size_t limit) const;
+    std::string next() const;
     bool come_together(StateId one, StateId other, std::string_view bytes) const;
     void write_mask(std::uint32_t* out) const;  // under the tables' lock
     StateId now() const { return places_.back().state; }

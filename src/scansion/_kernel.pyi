@@ -145,6 +145,13 @@ class Matcher:
     def reset(self) -> None: ...
     def forced_bytes(self, limit: int = 4096) -> bytes: ...  # however they are cut into tokens: up to where a budget could end
     def forced_token(self) -> int | None: ...  # a token terminal that is the only way on
+    def only_token(self) -> int | None: ...  # the only token ``fill_bitmask`` would set; None where there are several, or none
+    def follow(self, token_ids: Sequence[int], only: bool = False) -> list[bool]:
+        """``accept`` one token after the other, up to the first that is not allowed.
+
+        Returns for each token that was accepted whether it was the only one that could be; False for all without ``only``."""
+    def outlook(self, limit: int = 4096) -> tuple[bytes, bytes, bool]:
+        """``forced_bytes(limit)``, ``next_bytes()`` where nothing is forced (else nothing), and ``is_complete``."""
     def shortest_completion(self, limit: int = 1 << 20) -> bytes | None: ...  # as if no budget ended on the way
     def shortest_cost(self) -> int: ...  # bytes of the shortest completion
     def next_bytes(self) -> bytes: ...  # every byte that may come next, ascending

@@ -175,6 +175,19 @@ class TextsMatcher:
         self._history.append((self._text + (token or b""), token_id == EOS))
         return True
 
+    def follow(self, token_ids: Sequence[int], only: bool = False) -> list[bool]:
+        taken: list[bool] = []
+        for token_id in token_ids:
+            alone = only and all(other == token_id or not self.allows(other) for other in range(self._grammar.vocabulary.size))
+            if not self.accept(token_id):
+                break
+            taken.append(alone)
+        return taken
+
+    def outlook(self, limit: int = 4096) -> tuple[bytes, bytes, bool]:
+        forced = self.forced_bytes(limit)
+        return forced, b"" if forced else self.next_bytes(), self.is_complete
+
     def bytes_accepted(self, data: bytes) -> int:
         return max(n for n in range(len(data) + 1) if any(True for _ in self._alive(self._text + data[:n])))
 

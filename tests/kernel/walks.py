@@ -50,7 +50,11 @@ def check_masks_on_a_walk(
     matcher = Matcher(constraint)
     text = b""
     for _ in range(length):
+        only = matcher.only_token()  # before there is a mask to look at
         expected = allowed_one_by_one(matcher, vocabulary.size)
+        assert only == (min(expected) if len(expected) == 1 else None), (
+            f"after {text!r}: {only} is not the only one of {sorted(expected)[:5]}"
+        )
         found = mask_of(matcher, vocabulary.size)
         assert found == expected, (
             f"after {text!r} wrong: {[vocabulary.token_bytes(t) for t in sorted(found - expected)][:5]}, "

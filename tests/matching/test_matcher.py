@@ -318,3 +318,34 @@ def test_forced_tokens_need_a_tokenizer():
     with pytest.raises(VocabularyError, match="came without a tokenizer"):
         matcher.forced_tokens()
     assert matcher.forced_tokens(lambda text: [{"a": 0, "b": 1}[character] for character in text]) == [0, 1]
+
+
+def test_follow_takes_what_accept_takes_and_knows_the_only_token(vocabulary):
+    matcher = record_constraint(vocabulary).matcher()
+    tokens = [*vocabulary.tokenize_greedy(b'{"name'), *b'": "a']  # after the quote the colon alone may come
+    plain, asked, steps = matcher.fork(), matcher.fork(), matcher.fork()
+    alone = []
+    for token in tokens:
+        alone.append(allowed(steps) == [token])
+        assert steps.accept(token)
+    assert asked.follow(tokens, True) == alone and True in alone and False in alone
+    assert plain.follow(tokens) == [False] * len(tokens)
+    assert plain.state_id == asked.state_id == steps.state_id and asked.token_count == len(tokens)
+    refused = [ord("b"), ord("}"), ord("b")]
+    assert asked.follow(refused) == [False] and asked.token_count == len(tokens) + 1  # up to the first that is not allowed
+    asked.rollback(1)
+    assert asked.state_id == plain.state_id
+
+
+def test_an_outlook_is_what_its_three_parts_say(vocabulary):
+    matcher = record_constraint(vocabulary).matcher()
+    text, free = b'{"name": "ab", "ok": true}', 0
+    for place in range(len(text) + 1):
+        for limit in (3, 4096):
+            forced = matcher.forced_bytes(limit)
+            assert matcher.outlook(limit) == (forced, b"" if forced else matcher.next_bytes(), matcher.is_complete)
+        free += not forced
+        assert place == len(text) or matcher.accept_bytes(text[place : place + 1])
+    assert matcher.is_complete and 0 < free < len(text)
+    matcher.accept(END)
+    assert matcher.outlook() == (b"", b"", True) and matcher.only_token() == END

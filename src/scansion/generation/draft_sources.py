@@ -81,19 +81,20 @@ class PromptLookup:
     """
 
     def __init__(self, tokens: Sequence[int]) -> None:
-        self._tokens: list[int] = []
+        self._tokens: list[int] = [*tokens]
         self._ends: dict[tuple[int, ...], int] = {}
-        for token in tokens:
-            self.append(token)
+        self._entered = _SHORTEST_MATCH - 1
+        """Grams that end here or before are in the index."""
+        self.append = self._tokens.append
+        """The text goes on with a token."""
 
-    def append(self, token: int) -> None:
-        """The text goes on with ``token``."""
-        # The gram that ends right before the token is entered now, so a lookup never finds the end of the text itself.
-        tokens = self._tokens
-        for length in range(_SHORTEST_MATCH, _LONGEST_MATCH + 1):
-            if len(tokens) >= length:
-                self._ends[tuple(tokens[-length:])] = len(tokens)
-        tokens.append(token)
+    def _enter(self) -> None:
+        """Bring the index up to the last token but one, so that a lookup never finds the end of the text itself."""
+        tokens, ends = self._tokens, self._ends
+        for end in range(self._entered + 1, len(tokens)):
+            for length in range(_SHORTEST_MATCH, min(_LONGEST_MATCH, end) + 1):
+                ends[tuple(tokens[end - length : end])] = end
+        self._entered = max(self._entered, len(tokens) - 1)
 
     def propose(self, ahead: Sequence[int], limit: int) -> tuple[list[int], int]:
         """What followed the last time the text had these last tokens.
@@ -105,6 +106,7 @@ class PromptLookup:
         Returns:
             The tokens, and how many tokens before them were the same in both places, up to 16.
         """
+        self._enter()
         tokens = self._tokens
         tail = tokens[-_LONGEST_COMPARED:] + list(ahead)
         for length in range(min(_LONGEST_MATCH, len(tail)), _SHORTEST_MATCH - 1, -1):

@@ -7,7 +7,7 @@ quiet by itself, costs nothing while quiet, and comes back when its predictions 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol, overload
 
 from scansion.generation.chances import Chances
 from scansion.generation.draft_model import ModelDrafts, Walker
@@ -29,6 +29,13 @@ _GUESS_MODEL = 0.7
 
 class Probe(Place, Walker, Protocol):
     """A fork of a matcher: it walks ahead under the grammar without touching the answer."""
+
+    def follow(self, token_ids: Sequence[int], only: bool = False) -> list[bool]: ...
+
+    @property
+    def is_complete(self) -> bool: ...
+
+    def next_bytes(self) -> bytes: ...
 
 
 def nothing_follows(matcher: Probe) -> bool:
@@ -88,18 +95,28 @@ class Drafting:
         if self._model is not None:
             self._model.close()
 
-    def propose(self, span: SpanSource | None, answer: Sequence[int], probe: Callable[[], Probe] | None, room: int) -> list[int]:
+    @overload
+    def propose(self, span: SpanSource | None, answer: Sequence[int], probe: None, room: int) -> list[int]: ...
+
+    @overload
+    def propose(self, span: Place, answer: Sequence[int], probe: Callable[[], Probe], room: int) -> list[int]: ...
+
+    def propose(self, span: Any, answer: Sequence[int], probe: Callable[[], Probe] | None, room: int) -> list[int]:
         """Tokens to verify in the next forward pass.
 
         Args:
             span: what the grammar forces now; None where no grammar is followed.
-            answer: tokens of the answer so far.
+            answer: tokens of the answer so far, each of them observed.
             probe: makes something that can walk ahead under the grammar; None where nothing is constrained.
             room: the most tokens that could still be used.
         """
         ahead = Ahead(min(self._longest, room), answer, self._chance, self._costs.least_chance())
         walker = self._predict(ahead, span, answer, probe) if self.figures and ahead.room else None
         self._predicted = ahead.drafts
+        self._sent = 0
+        self.certain = ()
+        if not ahead.drafts:
+            return []
         sent = self._costs.best_length(ahead.chances, stays=[draft.source == "grammar" for draft in ahead.drafts])
         if sent and sent == len(ahead.drafts) and walker is not None and nothing_follows(walker):
             sent -= 1  # the pass that verifies the token before the last one draws the last one, and no other is wanted
@@ -107,7 +124,7 @@ class Drafting:
         self.certain = [index for index in ahead.certain if index < sent]
         for draft in ahead.drafts[:sent]:
             self.figures[draft.source].proposed += 1
-        return [draft.token for draft in ahead.drafts[:sent]]
+        return ahead.tokens[:sent]
 
     def observe(self, token: int) -> None:
         """The answer goes on with ``token``: compare it with what was predicted."""
@@ -140,53 +157,61 @@ class Drafting:
 
     # -- what may follow ---------------------------------------------------------------------------------------------
 
-    def _predict(self, ahead: Ahead, span: SpanSource | None, answer: Sequence[int], probe: Callable[[], Probe] | None) -> Probe | None:
+    def _predict(self, ahead: Ahead, span: Any, answer: Sequence[int], probe: Callable[[], Probe] | None) -> Probe | None:
         """Fill ``ahead``. What is forced comes first, wherever it is: how it is written is known better than anything else is.
 
         Returns:
             Where the grammar stands behind all that was predicted; None where that is not known.
         """
-        walker = None if probe is None else probe()
-        if self._spans is not None and span is not None and not self._add_span(ahead, self._spans.begin(span, answer, ahead.room), walker):
-            return None
+        spans = self._spans
+        walker: Probe | None = None  # made where there is something to walk over
+        drafts: Sequence[Draft] = ()
+        space: FreeSpace | None = None
+        if spans is not None and span is not None:
+            if probe is None:
+                drafts = spans.begin(span, answer, ahead.room)
+            else:
+                drafts, space = spans.begin_at(span, answer, ahead.room)
         follows: Iterator[Draft] = iter(())
-        while ahead.room:
-            space: FreeSpace | None = None
-            if walker is not None and self._spans is not None:
-                drafts, space = self._spans.go_on(walker, ahead.before, ahead.room)
+        while True:
+            if drafts:
+                walker = walker or (None if probe is None else probe())
                 if not self._add_span(ahead, drafts, walker):
                     return None
-                if drafts:
-                    follows = iter(())
-                    continue
-            looked_up = next(follows, None)
-            if looked_up is None:
-                follows = self._from_lookup(ahead)
+                follows = iter(())
+            else:
                 looked_up = next(follows, None)
-            if looked_up is not None and (walker is None or walker.accept(looked_up.token)):
-                ahead.add(looked_up if space is None else looked_up._replace(space=space))
-                continue
-            follows = iter(())
-            drafts = self._from_model(ahead, answer, walker)
-            for draft in drafts:
-                ahead.add(draft)
-            if not drafts:
-                if self._spans is not None:
-                    self._spans.leave_open(space)
+                if looked_up is None:
+                    follows = self._from_lookup(ahead)
+                    looked_up = next(follows, None)
+                if looked_up is not None or self._model is not None:
+                    walker = walker or (None if probe is None else probe())
+                if looked_up is not None and (walker is None or walker.accept(looked_up.token)):
+                    ahead.add(looked_up if space is None else looked_up._replace(space=space))
+                else:
+                    follows = iter(())
+                    guessed = self._from_model(ahead, answer, walker)
+                    for draft in guessed:
+                        ahead.add(draft)
+                    if not guessed:
+                        if spans is not None:
+                            spans.leave_open(space)
+                        break
+            if not ahead.room:
                 break
+            drafts, space = ((), None) if spans is None or walker is None else spans.go_on(walker, ahead.before, ahead.tokens, ahead.room)
         return walker
 
     def _add_span(self, ahead: Ahead, drafts: Sequence[Draft], walker: Probe | None) -> bool:
         """Add what is forced and move the walker along; False where the walker does not take it."""
-        for draft in drafts:
-            if walker is not None:
-                certain = self._spare and self._spans is not None and self._spans.is_only(draft, walker)
-                if not walker.accept(draft.token):
-                    return False
-                ahead.add(draft, certain=certain)
-            else:
+        if walker is None:
+            for draft in drafts:
                 ahead.add(draft)
-        return True
+            return True
+        taken = walker.follow([draft.token for draft in drafts], self._spare)
+        for draft, alone in zip(drafts, taken, strict=False):
+            ahead.add(draft, certain=alone)
+        return len(taken) == len(drafts)
 
     def _from_lookup(self, ahead: Ahead) -> Iterator[Draft]:
         """What followed the same tokens before, one token after the other: where it is followed no further, nothing is made for it."""

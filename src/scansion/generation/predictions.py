@@ -51,6 +51,7 @@ class Ahead:
         chances: the chance of each.
         certain: places of those that cannot but come true.
         before: the last tokens of the answer, and those predicted: what comes before the next prediction.
+        room: how many more are wanted.
     """
 
     def __init__(self, limit: int, answer: Sequence[int], chance: Callable[[Draft], float], least_chance: float) -> None:
@@ -70,11 +71,7 @@ class Ahead:
         self._chance = chance
         self._least_chance = max(least_chance, _LEAST_CHANCE)
         self._reach = 1.0
-
-    @property
-    def room(self) -> int:
-        """How many more are wanted."""
-        return max(0, self._limit - len(self.drafts)) if self._reach >= self._least_chance else 0
+        self.room = max(0, limit) if self._least_chance <= 1 else 0
 
     def add(self, draft: Draft, *, certain: bool = False) -> None:
         chance = 1.0 if certain else self._chance(draft)
@@ -85,3 +82,4 @@ class Ahead:
         self.before.append(draft.token)
         self.chances.append(chance)
         self._reach *= chance
+        self.room = max(0, self._limit - len(self.drafts)) if self._reach >= self._least_chance else 0

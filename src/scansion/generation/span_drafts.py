@@ -7,9 +7,6 @@ from collections.abc import Hashable, Sequence
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
-import numpy as np
-from numpy.typing import NDArray
-
 from scansion.generation.chances import Chances
 from scansion.generation.draft_sources import ForcedSpans, whole_characters
 from scansion.generation.predictions import Draft, FreeSpace
@@ -49,9 +46,6 @@ _BYTES_PER_TOKEN = 16
 """How far to look ahead for forced bytes, for each token wanted."""
 _PLACE_BYTES = 4
 """A habit is as reliable as it was after the same token with the same bytes to come."""
-_LOOKED_AT = 8
-"""Bytes of forced text in which tokens are looked for."""
-_MAX_ALONE = 4096
 _SPACE = b" \t\r\n"
 _PUNCTUATION = frozenset(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
@@ -67,16 +61,7 @@ class SpanSource(Protocol):
 class Place(SpanSource, Protocol):
     """A matcher that also says what may come."""
 
-    @property
-    def is_complete(self) -> bool: ...
-
-    def next_bytes(self) -> bytes: ...
-
-
-class Masking(Protocol):
-    """What can say which tokens may come."""
-
-    def fill_bitmask(self, mask: NDArray[np.int32], row: int = 0) -> None: ...
+    def outlook(self, limit: int = 4096) -> tuple[bytes, bytes, bool]: ...
 
 
 class Spelling:
@@ -102,10 +87,7 @@ class SpanDrafts:
 
     def __init__(self, model: LanguageModel, spelling: Spelling) -> None:
         self._spans = ForcedSpans(model)
-        self._vocabulary = model.vocabulary
         self._token_bytes = model.vocabulary.token_bytes
-        self._mask = np.zeros((1, (model.vocabulary.size + 31) // 32), np.int32)
-        self._alone: dict[bytes, bool] = {}
         self._habits = spelling.habits
         self._forced_left = b""
         self._open: FreeSpace | None = None
@@ -115,52 +97,52 @@ class SpanDrafts:
     def begin(self, span: SpanSource, answer: Sequence[int], limit: int) -> list[Draft]:
         """What is forced where the answer stands: at most ``limit`` tokens."""
         self._open = None
-        token = span.forced_token()
-        if token is not None:
-            return [_in_span(token, "token", item=("token", token))]
-        self._forced_left = span.forced_bytes(limit * _BYTES_PER_TOKEN)
-        return self._cut(whole_characters(self._forced_left), answer, limit)
+        forced = span.forced_bytes(limit * _BYTES_PER_TOKEN)
+        if not forced and (token := span.forced_token()) is not None:
+            return [_in_span(token, "token", ("token", token))]
+        self._forced_left = forced
+        return self._cut(whole_characters(forced), answer, limit)
 
-    def go_on(self, place: Place, before: Sequence[int], limit: int) -> tuple[list[Draft], FreeSpace | None]:
+    def begin_at(self, place: Place, answer: Sequence[int], limit: int) -> tuple[list[Draft], FreeSpace | None]:
+        """The same where more is known of the place the answer stands in; returns what ``go_on`` does."""
+        self._open = None
+        forced, following, complete = place.outlook(limit * _BYTES_PER_TOKEN)
+        if not forced and not following and (token := place.forced_token()) is not None:
+            return [_in_span(token, "token", ("token", token))], None
+        self._forced_left = forced
+        if forced:
+            return self._cut(whole_characters(forced), answer, limit), None
+        return self._in_space(following, answer, ()) if not complete and len(following) > 1 else ([], None)
+
+    def go_on(self, place: Place, before: Sequence[int], predicted: Sequence[int], limit: int) -> tuple[list[Draft], FreeSpace | None]:
         """What is forced further on, or the white space the model writes where nothing else is free.
 
         Args:
             place: where the text would stand.
             before: the tokens that would come before, at least the last few.
+            predicted: those of them that are not in the answer yet.
             limit: the most tokens wanted.
 
         Returns:
             At most ``limit`` predictions, and the place if white space alone is free there.
         """
-        forced = whole_characters(place.forced_bytes(limit * _BYTES_PER_TOKEN))
+        forced, following, complete = place.outlook(limit * _BYTES_PER_TOKEN)
         if forced:
-            return self._cut(forced, before, limit), None
-        following = place.next_bytes()
-        if not 2 <= len(following) <= len(_SPACE) + 1 or len(following.translate(None, _SPACE)) > 1 or place.is_complete:
+            return self._cut(whole_characters(forced), before, limit), None
+        return self._in_space(following, before, predicted) if not complete and len(following) > 1 else ([], None)
+
+    def _in_space(self, following: bytes, before: Sequence[int], predicted: Sequence[int]) -> tuple[list[Draft], FreeSpace | None]:
+        """What the model writes where several bytes may come, if all of them but one are white space."""
+        if len(following) > len(_SPACE) + 1 or len(following.translate(None, _SPACE)) > 1:
             return [], None
-        line = next((token for token in reversed(before) if self._begins_line(token)), self._line)
+        line = self._line
+        for token in reversed(predicted):
+            if self._begins_line(token):
+                line = token
+                break
         space = FreeSpace(before[-1] if before else self._last, following, line)
-        token = self._habits.space(space)
-        return [] if token is None else [_in_span(token, "space", item=("space", space), space=space)], space
-
-    def is_only(self, draft: Draft, place: Masking) -> bool:
-        """Whether the grammar takes no other token in the place of a draft."""
-        if draft.kind != "token" and not self._may_be_alone(draft.rest[:_LOOKED_AT]):
-            return False
-        place.fill_bitmask(self._mask, 0)
-        words = np.flatnonzero(self._mask[0])
-        return len(words) == 1 and int(self._mask[0, words[0]]) & 0xFFFFFFFF == 1 << draft.token % 32 and int(words[0]) == draft.token // 32
-
-    def _may_be_alone(self, start: bytes) -> bool:
-        """Whether no more than one token writes a beginning of forced text: most often one writes its first byte, and another more."""
-        if start not in self._alone:
-            tokens = self._vocabulary.tokenize_greedy(start) or [] if start else []
-            longest = len(self._token_bytes(tokens[0]) or b"") if tokens else 0
-            shorter = any(len(self._vocabulary.tokenize_greedy(start[:end]) or ()) == 1 for end in range(1, longest))
-            if len(self._alone) >= _MAX_ALONE:
-                self._alone.clear()
-            self._alone[start] = longest > 0 and not shorter
-        return self._alone[start]
+        written = self._habits.space(space)
+        return [] if written is None else [_in_span(written, "space", ("space", space), space=space)], space
 
     def learn(self, token: int, draft: Draft | None) -> None:
         """The answer goes on with ``token``; ``draft`` is what was predicted in its place, if all before it came true."""
@@ -176,7 +158,7 @@ class SpanDrafts:
         else:
             self._forced_left = b""
         self._last = token
-        if self._begins_line(token):
+        if b"\n" in data:
             self._line = token
         if draft is None or token != draft.token:
             self._open = None
@@ -202,7 +184,7 @@ class SpanDrafts:
                 expected = grid.get(place)
             if habit is not None:
                 kind = "parted" if _marks_meet(rest) else "habit"
-                draft = _in_span(habit, kind, item=("habit", last, rest[:_PLACE_BYTES]), expected=expected, rest=rest)
+                draft = _in_span(habit, kind, ("habit", last, rest[:_PLACE_BYTES]), expected, rest)
             elif expected is not None:
                 draft = self._in_new_place(last, expected, rest)
             else:
@@ -216,17 +198,17 @@ class SpanDrafts:
         """Where the tokenizer has ``expected`` and nothing was written in this place before."""
         like = self._habits.written_like(last, rest)
         if like is not None:
-            return _in_span(like[0], "marks" if _marks_meet(rest) else "mark", item=("marks", *like), expected=expected, rest=rest)
+            return _in_span(like[0], "marks" if _marks_meet(rest) else "mark", ("marks", *like), expected, rest)
         token = self._habits.in_place_of(expected, rest)
         if token is not None and token != expected:
-            return _in_span(token, "instead", item=("instead", expected, token), expected=expected, rest=rest)
+            return _in_span(token, "instead", ("instead", expected, token), expected, rest)
         data = self._token_bytes(expected) or b""
         if len(data) == len(rest):
-            return _in_span(expected, "end" if token is None else "ended", item=("end", expected), expected=expected, rest=rest)
+            return _in_span(expected, "end" if token is None else "ended", ("end", expected), expected, rest)
         # One mark before another may be joined with it, as several in one token may be parted.
         if _marks_meet(rest) and all(byte in _PUNCTUATION for byte in data):
-            return _in_span(expected, "joined", item=("joined", expected), expected=expected, rest=rest)
-        return _in_span(expected, "word", expected=expected, rest=rest)
+            return _in_span(expected, "joined", ("joined", expected), expected, rest)
+        return _in_span(expected, "word", None, expected, rest)
 
     def _grid(self, forced: bytes, start: int, before: Sequence[int], limit: int) -> dict[int, int]:
         """The tokenizer's split of ``forced`` from ``start`` on: token by place."""
@@ -243,6 +225,6 @@ def _marks_meet(text: bytes) -> bool:
 
 
 def _in_span(
-    token: int, kind: str, *, item: Hashable = None, expected: int | None = None, rest: bytes = b"", space: FreeSpace | None = None
+    token: int, kind: str, item: Hashable = None, expected: int | None = None, rest: bytes = b"", space: FreeSpace | None = None
 ) -> Draft:
     return Draft(token, "grammar", kind, _FIRST_GUESSES[kind], item, expected, rest, space)

@@ -165,6 +165,19 @@ class LlamaCppMatcher(Matcher):
     def forced_bytes(self, limit: int = 4096) -> bytes:
         return _bytes(super().forced_bytes(limit), stop=True)
 
+    def follow(self, token_ids: Sequence[int], only: bool = False) -> list[bool]:
+        taken: list[bool] = []
+        for token_id in token_ids:
+            alone = only and self.only_token() == token_id
+            if not self.accept(token_id):
+                break
+            taken.append(alone)
+        return taken
+
+    def outlook(self, limit: int = 4096) -> tuple[bytes, bytes, bool]:
+        forced = self.forced_bytes(limit)
+        return forced, b"" if forced else self.next_bytes(), self.is_complete
+
     def shortest_completion(self, limit: int = 1 << 20) -> bytes | None:
         found = super().shortest_completion(limit)
         return None if found is None else _bytes(found, stop=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 __all__ = ["ForwardCosts"]
 
@@ -42,6 +41,10 @@ class ForwardCosts:
         self._runs: dict[int, int] = {}
         self._pace = 1.0
         self._declined = 0
+        # Straight lines between the sizes that are believed, ascending, and what a further token adds on each of them. Passes
+        # change costs little by little and the sizes rarely, so what every pass asks is kept.
+        self._corners: list[int] = []
+        self._slopes: list[float] = []
 
     def record(self, n_tokens: int, seconds: float) -> None:
         """Learn from a pass in which the logits of every token were wanted. Longer ones than drafts make are not kept."""
@@ -54,15 +57,33 @@ class ForwardCosts:
         runs = self._runs[size] = self._runs.get(size, 0) + 1
         if runs <= _BELIEVED and size > 1:
             self._learn_anew(size, seconds / self._pace, runs)
+            self._draw_lines()
             return
         if runs == 1:
             self._at_pace[size] = seconds / self._pace
+            self._draw_lines()
             return
         surprise = seconds / (self._at_pace[size] * self._pace)
         surprise = min(max(surprise, 1 / _OUTLIER), _OUTLIER) - 1
         self._at_pace[size] *= 1 + surprise * max(1 / runs, _SLOWEST_LEARNING)
         if runs > 2:  # what is hardly known says nothing about the machine
             self._pace *= 1 + surprise * _PACE
+        corner = self._corners.index(size)
+        if corner:
+            self._draw_line(corner - 1)
+        if corner < len(self._slopes):
+            self._draw_line(corner)
+
+    def _draw_lines(self) -> None:
+        """A size is believed now, or is no longer."""
+        self._corners = sorted(size for size in self._at_pace if size == 1 or self._runs[size] >= _BELIEVED)
+        self._slopes = [0.0] * max(0, len(self._corners) - 1)
+        for place in range(len(self._slopes)):
+            self._draw_line(place)
+
+    def _draw_line(self, place: int) -> None:
+        low, high = self._corners[place], self._corners[place + 1]
+        self._slopes[place] = (self._at_pace[high] - self._at_pace[low]) / (high - low)
 
     def _learn_anew(self, size: int, cost: float, runs: int) -> None:
         """One of the first passes of a size, or of the first since it was given up: others may have run in between."""
@@ -82,34 +103,29 @@ class ForwardCosts:
     def least_chance(self) -> float:
         """A draft less likely than this to be reached and right brings less than a pass of its own would, however many more follow it:
         the least that any further token was measured to add to a pass, in passes over one token. 0 while little is known."""
-        sizes = self._believed()
-        if len(sizes) < 2 or sizes[0] != 1:
+        if not self._slopes or self._corners[0] != 1:
             return 0.0
-        known = self._at_pace
-        least = min((known[high] - known[low]) / (high - low) for low, high in pairwise(sizes))
-        return max(0.0, least / known[1])
-
-    def _believed(self) -> list[int]:
-        """The sizes, ascending, that were run often enough to say what they cost."""
-        return sorted(size for size in self._at_pace if size == 1 or self._runs[size] >= _BELIEVED)
+        return max(0.0, min(self._slopes) / self._at_pace[1])
 
     def _line(self, most: int) -> list[float]:
         """Estimates for 1 to ``most`` tokens: straight lines between the sizes that are believed, the last one going on."""
-        known, single = self._at_pace, self._at_pace[1]
-        corners = self._believed()
-        line = [single * self._pace]
+        known, single, pace = self._at_pace, self._at_pace[1], self._pace
+        line = [single * pace]
         slope = _GUESSED_SLOPE * single
         low = 1
-        for high in corners[1:]:
-            slope = (known[high] - known[low]) / (high - low)
-            line += [max(known[low] + slope * (n - low), single) * self._pace for n in range(low + 1, min(high, most) + 1)]
-            low = high
+        for high, slope in zip(self._corners[1:], self._slopes, strict=True):
             if len(line) >= most:
                 break
-        line += [max(known[low] + slope * (n - low), single) * self._pace for n in range(low + 1, most + 1)]
-        for size, cost in known.items():
-            if size <= most and self._runs[size] < _BELIEVED:
-                line[size - 1] = min(line[size - 1], cost * self._pace)
+            cost = known[low]
+            for n in range(low + 1, min(high, most) + 1):
+                at = cost + slope * (n - low)
+                line.append((at if at > single else single) * pace)
+            low = high
+        line += [max(known[low] + slope * (n - low), single) * pace for n in range(low + 1, most + 1)]
+        if len(self._corners) < len(known):
+            for size, cost in known.items():
+                if size <= most and self._runs[size] < _BELIEVED:
+                    line[size - 1] = min(line[size - 1], cost * pace)
         return line
 
     def best_length(self, chances: Sequence[float], *, each: float = 0.0, stays: Sequence[bool] = ()) -> int:
@@ -151,26 +167,22 @@ class ForwardCosts:
         Tokens behind a doubtful one may be sent for nothing, while a pass that ends before it settles it, and they follow in the next
         one. Worked out from the last token back: what is left to do after j tokens takes ``ahead[j]`` seconds at best."""
         last = len(chances)
-        ahead = [0.0] * (last + 2)
-        ahead[last] = line[0]
+        ahead = [0.0] * last + [line[0]]
+        # By place: what is left to do where the token before it proves wrong, and where one more is drawn behind it.
+        missed_at = [0.0] * (last + 1)
+        rest = [0.0] * (last + 1)
         first = 0
-
-        def after_miss(place: int) -> float:
-            return ahead[place] if stays[place - 1] else (last + 1 - place) * _PACE_AFTER_MISS * line[0]
-
         for done in range(last - 1, -1, -1):
+            behind = done + 1
+            missed_at[behind] = ahead[behind] if stays[done] else (last - done) * _PACE_AFTER_MISS * line[0]
+            rest[done] = chances[done] * ahead[behind] + (1 - chances[done]) * missed_at[behind]
             missed, reach = 0.0, 1.0
-            soonest, first = float("inf"), 0
-            for sent in range(last - done + 1):
-                if sent:
-                    chance = chances[done + sent - 1]
-                    missed += reach * (1 - chance) * after_miss(done + sent)
-                    reach *= chance
-                drawn = done + sent + 1
-                rest = 0.0
-                if drawn <= last:
-                    rest = chances[drawn - 1] * ahead[drawn] + (1 - chances[drawn - 1]) * after_miss(drawn)
-                takes = line[sent] + missed + reach * rest
+            soonest, first = line[0] + rest[done], 0
+            for sent in range(1, last - done + 1):
+                chance = chances[done + sent - 1]
+                missed += reach * (1 - chance) * missed_at[done + sent]
+                reach *= chance
+                takes = line[sent] + missed + reach * rest[done + sent]
                 if takes < soonest:
                     soonest, first = takes, sent
             ahead[done] = soonest
@@ -184,4 +196,5 @@ class ForwardCosts:
         self._declined = 0
         length = min(_TRIAL, most)
         self._runs[_SIZE_OF[length + 1]] = 0
+        self._draw_lines()
         return length
