@@ -14,6 +14,7 @@ from scansion.generation.assist import AssistTracker
 from scansion.generation.budget import BudgetedMatcher
 from scansion.generation.drafting import Drafting, nothing_follows
 from scansion.generation.events import Completion, Delta, Stats, TokenLogprob
+from scansion.generation.forced_count import ForcedCount
 from scansion.generation.options import GenerationOptions
 from scansion.generation.text_stream import TextStream
 from scansion.generation.thinking import THINK_CLOSE, THINK_OPEN, ThinkingGate
@@ -60,6 +61,8 @@ class Run:
         self._answer: list[int] = []
         self._stats = Stats()
         self._content, self._reasoning = "", ""
+        self._new_content, self._new_reasoning = "", ""
+        self._unshown = b""
         self._logprobs: list[TokenLogprob] = []
         self._content_stream = TextStream(options.stop)
         self._reasoning_stream = TextStream((THINK_CLOSE,))
@@ -88,7 +91,10 @@ class Run:
         drawer = make_drawer(options.sampling, model, tokens, seed)
         self._draws = ConstrainedDraws(drawer, self._vocabulary.size, measure_friction=options.friction)
         self._stats.seed = None if options.sampling.is_plain_greedy else seed
-        self._forced_left = 0
+        self._forced: ForcedCount | None = None
+        self._free_tokens = 0
+        if self._thinking is None:
+            self._count_forced_from_here()
 
         self._sequence: ModelSequence = model.open_sequence(tokens)
         try:
@@ -180,72 +186,74 @@ class Run:
         Args:
             logits: shape (1 + drafts, vocabulary size), with or without the rows that were not wanted.
         """
-        self._stats.forwards += 1
-        base = len(self._sequence.tokens) - len(self._drafts)
+        stats, drafts = self._stats, self._drafts
+        stats.forwards += 1
         if self._first_token_at is None:
             self._first_token_at = perf_counter()
-            self._stats.prompt_seconds = self._first_token_at - self._started
-        content, reasoning, first = "", "", len(self._answer)
-        certain = self._certain
-        all_rows = len(logits) > len(self._drafts)
+            stats.prompt_seconds = self._first_token_at - self._started
+        first = len(self._answer)
+        guided = self._matcher if self._thinking is None else self._thinking
+        all_rows = len(logits) > len(drafts)
+        draws = self._draws.at_once(logits)
         row = 0
-        for index in range(len(self._drafts) + 1):
-            if index in certain:
-                new_content, new_reasoning, token = self._write_certain(self._drafts[index])
+        for index in range(len(drafts) + 1):
+            if index in self._certain:
+                token = drafts[index]
+                if self._matcher is not None:
+                    self._draws.take(token, self._matcher)
+                self._write(token, None)
                 row += all_rows
             else:
-                new_content, new_reasoning, token = self._draw(logits[row])
+                entry = None if self.options.logprobs is None else _logprob_table(logits[row], self.options.logprobs)
+                token = self._draws.draw(logits[row], guided, draws[row] if draws else None)
+                self._write(token, entry)
                 row += 1
-            content += new_content
-            reasoning += new_reasoning
-            if self.finished or index >= len(self._drafts) or token != self._drafts[index]:
-                if index < len(self._drafts):
-                    self._sequence.truncate(base + index)
+            if self.finish_reason is not None or index >= len(drafts) or token != drafts[index]:
+                if index < len(drafts):
+                    self._sequence.truncate(len(self._sequence.tokens) - len(drafts) + index)
                 self._pending = [token]
                 break
-        if self.finished:
+            guided = self._matcher if self._thinking is None else self._thinking
+        self._show()
+        content, reasoning = self._new_content, self._new_reasoning
+        self._new_content = self._new_reasoning = ""
+        if self.finish_reason is not None:
             content += self._content_stream.finish()
             reasoning += self._reasoning_stream.finish()
         elif self._thinking is not None and self._think_left <= 0:
             reasoning += self._stop_thinking()
         self._content += content
         self._reasoning += reasoning
-        self._stats.seconds = perf_counter() - self._first_token_at
+        stats.seconds = perf_counter() - self._first_token_at
         return Delta(content, reasoning, tuple(self._answer[first:]), tuple(self._logprobs[first:]))
 
-    def _draw(self, logits: NDArray[np.float32]) -> tuple[str, str, int]:
-        """One token: its text as content and as reasoning, and its id."""
-        entry = None if self.options.logprobs is None else _logprob_table(logits, self.options.logprobs)
-        forced = self._forced_before()
-        token = self._draws.draw(logits, self._matcher if self._thinking is None else self._thinking)
-        return self._write(token, forced, entry)
-
-    def _write_certain(self, token: int) -> tuple[str, str, int]:
-        """The same with the only token the grammar takes."""
-        forced = self._forced_before()
-        if self._matcher is not None:
-            self._draws.take(token, self._matcher)
-        return self._write(token, forced, None)
-
-    def _write(self, token: int, forced: int, entry: _LogprobTable | None) -> tuple[str, str, int]:
+    def _write(self, token: int, entry: _LogprobTable | None) -> None:
+        """The answer goes on with a token."""
         if token in self._ends:
             self.finish_reason = "stop"
-            return "", "", token
+            return
         self._answer.append(token)
         self._drafting.observe(token)
         if entry is not None:
             self._logprobs.append(TokenLogprob(token, float(entry[0][token]), entry[1]))
         data = self._vocabulary.token_bytes(token) or b""
-        self._stats.forced_tokens += self._forced_after(forced, len(data))
-        content, reasoning = (data, "") if self._thinking is None else self._reason(self._thinking, data)
         if self._tracker is not None:
             self._tracker.feed(data)
-        text = self._content_stream.feed(content) if content else ""
+        if self._thinking is not None:
+            data = self._reason(self._thinking, data)
+        self._unshown += data
+        if self.options.stop:
+            self._show()
         self._notice_end()
-        return text, reasoning, token
 
-    def _reason(self, thinking: ThinkingGate, data: bytes) -> tuple[bytes, str]:
-        """What of a token's bytes belongs to the answer, and the reasoning that can be shown."""
+    def _show(self) -> None:
+        """Give bytes that have come to the content stream: all of a pass together, unless one of its tokens may have ended the answer."""
+        if self._unshown:
+            self._new_content += self._content_stream.feed(self._unshown)
+            self._unshown = b""
+
+    def _reason(self, thinking: ThinkingGate, data: bytes) -> bytes:
+        """Of a token's bytes those that belong to the answer; the others are reasoning."""
         content, reasoning = b"", data
         self._think_left -= 1
         if self._matcher is not None:
@@ -254,7 +262,9 @@ class Run:
             content = thinking.leftover
             reasoning = data[: len(data) - len(content)]
             self._thinking = None
-        return content, self._reasoning_stream.feed(reasoning)
+            self._count_forced_from_here()
+        self._new_reasoning += self._reasoning_stream.feed(reasoning)
+        return content
 
     def _notice_end(self) -> None:
         """Finish where nothing can or may follow."""
@@ -269,6 +279,7 @@ class Run:
         """The reasoning has used its share: close it for the model, in the cache as well."""
         self._pending += self._closing
         self._thinking = None
+        self._count_forced_from_here()
         return self._reasoning_stream.finish()
 
     # -- drafts ------------------------------------------------------------------------------------------------------
@@ -283,24 +294,17 @@ class Run:
             return self._drafting.propose(self._matcher.matcher, self._answer, self._matcher.matcher.fork, room)
         return self._drafting.propose(self._tracker, self._answer, None, room)
 
-    def _forced_before(self) -> int:
-        """Bytes the grammar leaves no choice about from here."""
-        if self._matcher is None or self._thinking is not None:
-            return 0
-        if self._forced_left <= 0:
-            self._forced_left = len(self._matcher.matcher.forced_bytes())
-        return self._forced_left
-
-    def _forced_after(self, forced: int, length: int) -> int:
-        """1 if a token of ``length`` bytes was forced whole."""
-        self._forced_left = max(0, forced - length)
-        return int(0 < length <= forced)
+    def _count_forced_from_here(self) -> None:
+        self._forced = None if self._matcher is None else ForcedCount(self._matcher.matcher, self._vocabulary)
+        self._free_tokens = len(self._answer)
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def completion(self) -> Completion:
         """The answer as far as it has come."""
         self._stats.tokens = len(self._answer)
+        if self._forced is not None:
+            self._stats.forced_tokens = self._forced.among(self._answer, self._free_tokens)
         self._stats.redraws = self._draws.redraws
         self._stats.mask_seconds = tuple(self._draws.seconds)
         self._stats.friction = tuple(self._draws.friction)

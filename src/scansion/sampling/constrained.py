@@ -64,8 +64,17 @@ class ConstrainedDraws:
         self._mask = np.zeros((1, (vocabulary_size + 31) // 32), np.int32)
         self._words = self._mask[0].view(np.uint32)
 
-    def draw(self, logits: NDArray[np.float32], constraint: Constraining | None) -> int:
+    def at_once(self, rows: NDArray[np.float32]) -> list[int]:
+        """The first draw of every row, shape (rows, vocabulary size), where draws depend on nothing but their own row; else nothing."""
+        return rows.argmax(axis=1).tolist() if isinstance(self.drawer, GreedyDrawer) else []
+
+    def draw(self, logits: NDArray[np.float32], constraint: Constraining | None, drawn: int | None = None) -> int:
         """The next token, accepted by the constraint and by the samplers. ``logits`` may be changed.
+
+        Args:
+            logits: shape (vocabulary size,).
+            constraint: what may refuse tokens.
+            drawn: the first draw, where ``at_once`` has told it already.
 
         Raises:
             DeadEndError: the constraint allows nothing.
@@ -74,7 +83,7 @@ class ConstrainedDraws:
         drawer = self.drawer
         if self._measure_friction:
             self.friction.append(self._removed_probability(logits, constraint) if constraint is not None else 0.0)
-        token = drawer.draw(logits)
+        token = drawer.draw(logits) if drawn is None else drawn
         if constraint is not None:
             started = perf_counter()
             accepted = constraint.accept(token)
