@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerStream", "step"]
 
+_NOTHING = Delta()
+
 
 def step(model: LanguageModel, runs: Sequence[Run]) -> list[Delta]:
     """One forward pass for all runs that are not finished, and what each makes of it.
@@ -33,7 +35,7 @@ def step(model: LanguageModel, runs: Sequence[Run]) -> list[Delta]:
     Raises:
         ContextError, ModelError: the pass itself failed.
     """
-    deltas = [Delta() for _ in runs]
+    deltas = [_NOTHING] * len(runs)
     with model.lock:  # logits are views that another thread's forward would overwrite
         feeds: list[Feed] = []
         fed: list[tuple[int, Run]] = []

@@ -249,9 +249,9 @@ class LlamaModel:
                 start, count = len(slot._tokens), len(tokens)
                 if start + count > self.context_size:
                     raise ContextError(f"the text grew past the {self.context_size:,} tokens {self.name} holds: ask for fewer tokens")
-                wanted = bytes(count - rows) + b"\x01" * rows
-                if unwanted:
-                    wanted = bytes(flag and place not in unwanted for place, flag in enumerate(wanted, start=rows - count))
+                wanted = bytearray(count - rows) + b"\x01" * rows
+                for place in unwanted:
+                    wanted[count - rows + place] = 0
                 pieces.append(Piece(tokens, start, slot.number, wanted))
                 total += count
                 all_wanted = all_wanted and rows == count

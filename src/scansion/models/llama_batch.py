@@ -1,15 +1,16 @@
 """Token batches for llama.cpp.
 
 This runs between any two forward passes with the processor's caches full of the model's weights, so it is written to touch
-little: arrays of llama.cpp's own types, a slice assignment for each of them and piece, and one view of the logits that is made anew
+little: arrays of llama.cpp's own numbers, a slice assignment for each of them and piece, and one view of the logits that is made anew
 only when they move.
 """
 
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Sequence
-from itertools import accumulate, repeat
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ class Piece(NamedTuple):
     start: int
     """Position of the first token in its sequence."""
     sequence: int
-    wanted: bytes
+    wanted: bytes | bytearray
     """For each token 1 where logits are wanted after it, else 0."""
 
 
@@ -37,9 +38,9 @@ class Batch:
     def __init__(self, api: Any, capacity: int) -> None:
         self._api = api
         self._capacity = capacity
-        self._token = (ctypes.c_int32 * capacity)()
-        self._position = (ctypes.c_int32 * capacity)()
-        self._sequence = (ctypes.c_int32 * capacity)()
+        self._token = array("i", bytes(4 * capacity))
+        self._position = array("i", bytes(4 * capacity))
+        self._sequence = array("i", bytes(4 * capacity))
         self._wanted = bytearray(capacity)
         # Every token belongs to one sequence, the one named in its own place.
         self._sequence_count = (ctypes.c_int32 * capacity)(*[1] * capacity)
@@ -48,9 +49,9 @@ class Batch:
             self._sequence_pointers[index] = ctypes.pointer(ctypes.c_int32.from_buffer(self._sequence, 4 * index))
         self._struct = api.llama_batch(
             n_tokens=0,
-            token=ctypes.cast(self._token, ctypes.POINTER(ctypes.c_int32)),
+            token=ctypes.cast((ctypes.c_int32 * capacity).from_buffer(self._token), ctypes.POINTER(ctypes.c_int32)),
             embd=None,
-            pos=ctypes.cast(self._position, ctypes.POINTER(ctypes.c_int32)),
+            pos=ctypes.cast((ctypes.c_int32 * capacity).from_buffer(self._position), ctypes.POINTER(ctypes.c_int32)),
             n_seq_id=ctypes.cast(self._sequence_count, ctypes.POINTER(ctypes.c_int32)),
             seq_id=ctypes.cast(self._sequence_pointers, ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))),
             logits=ctypes.cast((ctypes.c_int8 * capacity).from_buffer(self._wanted), ctypes.POINTER(ctypes.c_int8)),
@@ -69,6 +70,9 @@ class Batch:
             ContextError: the cache is full.
             ModelError: llama.cpp failed.
         """
+        if len(pieces) == 1 and len(pieces[0].tokens) <= self._capacity:  # as it mostly is, and nothing has to be split
+            (piece,) = pieces
+            return [self._decode(context, self._put(0, *piece), piece.wanted.count(1), width)]
         if sum(len(piece.tokens) for piece in pieces) > self._capacity:
             return self._run_in_parts(context, pieces, width)
         end = 0
@@ -77,13 +81,13 @@ class Batch:
         rows = [piece.wanted.count(1) for piece in pieces]
         return self._split(self._decode(context, end, sum(rows), width), rows)
 
-    def _put(self, place: int, tokens: Sequence[int], start: int, sequence: int, wanted: bytes) -> int:
+    def _put(self, place: int, tokens: Sequence[int], start: int, sequence: int, wanted: bytes | bytearray) -> int:
         """Write tokens into the batch from ``place`` on; returns where they end."""
         count = len(tokens)
         end = place + count
-        self._token[place:end] = [*tokens]
-        self._position[place:end] = [*range(start, start + count)]
-        self._sequence[place:end] = [*repeat(sequence, count)]
+        self._token[place:end] = array("i", tokens)
+        self._position[place:end] = array("i", range(start, start + count))
+        self._sequence[place:end] = array("i", (sequence,)) * count
         self._wanted[place:end] = wanted
         return end
 
@@ -116,8 +120,6 @@ class Batch:
 
     @staticmethod
     def _split(logits: NDArray[np.float32], rows: Sequence[int]) -> list[NDArray[np.float32]]:
-        if len(rows) == 1:
-            return [logits]
         ends = list(accumulate(rows))
         return [logits[end - count : end] for count, end in zip(rows, ends, strict=True)]
 
