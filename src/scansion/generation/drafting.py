@@ -87,6 +87,8 @@ class Drafting:
             self.figures["model"] = DraftFigures()
         self._spare = spare
         self._chances = Chances()
+        # How text is cut is the model's doing, what it says the answer's.
+        self._chances_of = {"grammar": self._spelling.chances, "ngram": self._chances, "model": self._chances}
         self._predicted: list[Draft] = []
         self._sent = 0
 
@@ -110,7 +112,7 @@ class Drafting:
             probe: makes something that can walk ahead under the grammar; None where nothing is constrained.
             room: the most tokens that could still be used.
         """
-        ahead = Ahead(min(self._longest, room), answer, self._chance, self._costs.least_chance())
+        ahead = Ahead(min(self._longest, room), answer, self._chances_of, self._costs.least_chance())
         walker = self._predict(ahead, span, answer, probe) if self.figures and ahead.room else None
         self._predicted = ahead.drafts
         self._sent = 0
@@ -137,7 +139,7 @@ class Drafting:
         if draft is None:
             return
         hit = draft.token == token
-        self._chances_of(draft).learn(draft.kind, hit, draft.item)
+        self._chances_of[draft.source].learn(draft.kind, hit, draft.item)
         if draft.source == "model":
             self._chances.learn("model", hit)
         if hit:
@@ -148,12 +150,6 @@ class Drafting:
         else:
             self._predicted = []
             self._sent = 0
-
-    def _chance(self, draft: Draft) -> float:
-        return self._chances_of(draft).estimate(draft.kind, draft.guess, draft.item)
-
-    def _chances_of(self, draft: Draft) -> Chances:
-        return self._spelling.chances if draft.source == "grammar" else self._chances
 
     # -- what may follow ---------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ def step(model: LanguageModel, runs: Sequence[Run]) -> list[Delta]:
         feeds: list[Feed] = []
         fed: list[tuple[int, Run]] = []
         for index, run in enumerate(runs):
-            if run.finished:
+            if run.finish_reason is not None:
                 continue
             try:
                 feeds.append(run.feed())
@@ -80,15 +80,16 @@ class AnswerStream(Iterator[Delta]):
             opening = self._run.opening()
             if opening.content:
                 return opening
-        while not self._closed and not self._run.finished:
+        run = self._run
+        while not self._closed and run.finish_reason is None:
             try:
-                (delta,) = step(self._model, [self._run])
+                (delta,) = step(self._model, [run])
             except BaseException:
                 self.close()
                 raise
-            if self._run.error is not None:
+            if run.error is not None:
                 self.close()
-                raise self._run.error
+                raise run.error
             if delta.content or delta.reasoning or delta.tokens:
                 return delta
         self.close()

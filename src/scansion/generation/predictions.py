@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
+
+from scansion.generation.chances import Chances
 
 __all__ = ["Ahead", "Draft", "FreeSpace"]
 
@@ -54,12 +56,12 @@ class Ahead:
         room: how many more are wanted.
     """
 
-    def __init__(self, limit: int, answer: Sequence[int], chance: Callable[[Draft], float], least_chance: float) -> None:
+    def __init__(self, limit: int, answer: Sequence[int], chances: Mapping[str, Chances], least_chance: float) -> None:
         """
         Args:
             limit: the most predictions wanted.
             answer: the tokens so far.
-            chance: the chance of a prediction.
+            chances: those of predictions, by source.
             least_chance: nothing is wanted behind what is less likely than this to come true as a whole.
         """
         self.drafts: list[Draft] = []
@@ -68,15 +70,17 @@ class Ahead:
         self.certain: list[int] = []
         self.before: list[int] = [*answer[-_SEEN_BEFORE:]]
         self._limit = limit
-        self._chance = chance
+        self._chances = chances
         self._least_chance = max(least_chance, _LEAST_CHANCE)
         self._reach = 1.0
         self.room = max(0, limit) if self._least_chance <= 1 else 0
 
     def add(self, draft: Draft, *, certain: bool = False) -> None:
-        chance = 1.0 if certain else self._chance(draft)
         if certain:
+            chance = 1.0
             self.certain.append(len(self.drafts))
+        else:
+            chance = self._chances[draft.source].estimate(draft.kind, draft.guess, draft.item)
         self.drafts.append(draft)
         self.tokens.append(draft.token)
         self.before.append(draft.token)

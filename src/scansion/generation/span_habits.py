@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from scansion.generation.predictions import FreeSpace
@@ -68,7 +68,10 @@ class SpanHabits:
     def written(self, before: int | None, forced: bytes) -> int | None:
         """The token written last time in the same place, if it writes the beginning of ``forced``."""
         token = self._places.get((before, forced[:_SAME_BYTES]))
-        return None if token is None else self._fitting([token], forced)
+        if token is None:
+            return None
+        data = self._token_bytes(token)
+        return token if data and forced.startswith(data) else None
 
     def written_like(self, before: int | None, forced: bytes) -> LikePlace | None:
         """The token written last where the same marks were to come, after ``before`` or else after something that ends like it."""
@@ -81,7 +84,11 @@ class SpanHabits:
 
     def in_place_of(self, expected: int, forced: bytes) -> int | None:
         """The token last written where the tokenizer has ``expected``, if it writes the beginning of ``forced``."""
-        return self._fitting(self._instead.get(expected, ()), forced)
+        for token in self._instead.get(expected, ()):
+            data = self._token_bytes(token)
+            if data and forced.startswith(data):
+                return token
+        return None
 
     def space(self, space: FreeSpace) -> int | None:
         """The token written last in this place, where white space alone is free."""
@@ -93,13 +100,6 @@ class SpanHabits:
         self._places[place] = token
         if len(self._places) > _MAX_PLACES:
             del self._places[next(iter(self._places))]  # the one that came first
-
-    def _fitting(self, candidates: Sequence[int], forced: bytes) -> int | None:
-        for token in candidates:
-            data = self._token_bytes(token)
-            if data and forced.startswith(data):
-                return token
-        return None
 
     def _ending(self, token: int | None) -> str:
         """The kind of a token's last character: itself where it is a mark."""
