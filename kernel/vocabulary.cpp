@@ -36,7 +36,12 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
     std::sort(entries.begin(), entries.end());
     trie_ = build_trie(entries);
     all_text_.assign(words(), 0);
-    for (std::uint32_t id : trie_.tokens) all_text_[id / 32] |= 1u << (id % 32);
+    place_of_.assign(size(), 0);
+    for (std::uint32_t i = 0; i < trie_.tokens.size(); ++i) {
+        const std::uint32_t id = trie_.tokens[i];
+        all_text_[id / 32] |= 1u << (id % 32);
+        place_of_[id] = i;
+    }
     branches_ = find_branches(trie_, subtree_kinds(trie_));
     most_below_.assign(trie_.nodes.size(), 0);
     for (std::uint32_t n = trie_.size(); n-- > 0;)

@@ -133,6 +133,7 @@ class Vocabulary {
     FlatMap wide_;
     std::vector<std::array<std::uint32_t, 256>> wide_children_;
     std::vector<std::uint32_t> by_size_;       // text tokens, longest first
+    std::vector<std::uint32_t> place_of_;      // by id: its place in the trie's order
     std::uint32_t longest_ = 0;
     KeyTails key_tails_;
 
