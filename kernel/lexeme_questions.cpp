@@ -21,7 +21,7 @@ std::uint64_t Lexemes::looping_kinds(LexId id) {
     const LexRow& r = row(id);
     std::uint64_t broken = 0;
     for (std::uint32_t b = 0; b < 0x80; ++b)
-        if (r.step(static_cast<std::uint8_t>(b)) != id) broken |= std::uint64_t{1} << byte_group(static_cast<std::uint8_t>(b));
+        if (r.step(static_cast<std::uint8_t>(b)) != id) broken |= byte_kind[b];
     std::uint64_t loops = ((std::uint64_t{1} << 44) - 1) & ~broken;
     if (!loops) return 0;
     Lock lock(languages().mutex);

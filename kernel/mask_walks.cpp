@@ -140,8 +140,9 @@ void for_each_child(const Trie& trie, const Vocabulary* vocabulary, std::uint32_
     if (vocabulary) {
         const auto* wide = vocabulary->wide(node);
         if (!wide) {
-            for (const Branch& b : vocabulary->children(node))
-                if (live[b.byte / 64] >> (b.byte % 64) & 1) visit(b.node);
+            const auto [bytes, nodes] = vocabulary->children(node);
+            for (std::size_t i = 0; i < bytes.size(); ++i)
+                if (live[bytes[i] / 64] >> (bytes[i] % 64) & 1) visit(nodes[i]);
             return;
         }
         for (std::uint32_t w = 0; w < 4; ++w)

@@ -65,11 +65,30 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
         if (near[k] == dead_lex) near[k] = lexemes.fold_lengths(lex, k == 0 ? 32 : k == 1 ? 64 : longest_);
         return near[k];
     };
-    if (within != unbounded)
+    if (within != unbounded) {
+        // In the trie's order: what they have in common with the one before is walked once.
+        std::vector<std::uint32_t> places;
         for (auto it = by_size_.begin(); it != first_long; ++it) {
             const bool stays = base->bits.empty() ? std::find(base->stay.begin(), base->stay.end(), *it) != base->stay.end() : base->bits[*it / 32] >> (*it % 32) & 1;
-            if (stays && walk_bytes(state_for(tokens_[*it]->size()), *tokens_[*it]) == dead_lex) out.tokens.push_back(*it);
+            if (stays) places.push_back(place_of_[*it]);
         }
+        std::sort(places.begin(), places.end());
+        std::vector<LexId> path;  // the states on the way through the last token, as far as it lived
+        LexId start = dead_lex;
+        std::string_view last;
+        for (std::uint32_t place : places) {
+            const std::string_view text = *tokens_[trie_.tokens[place]];
+            const LexId from = state_for(text.size());
+            std::size_t done = 0;
+            if (from == start) done = std::min<std::size_t>(path.size(), static_cast<std::size_t>(std::mismatch(text.begin(), text.end(), last.begin(), last.end()).first - text.begin()));
+            path.resize(done);
+            start = from;
+            last = text;
+            LexId at = done ? path.back() : from;
+            while (at != dead_lex && path.size() < text.size()) path.push_back(at = lexemes.step(at, static_cast<std::uint8_t>(text[path.size()])));
+            if (at == dead_lex) out.tokens.push_back(trie_.tokens[place]);
+        }
+    }
     for (const Slice::End& e : base->ends) {
         if (!any && e.depth <= safe) continue;
         std::string_view text = *tokens_[trie_.tokens[trie_.nodes[e.node].first_token]];

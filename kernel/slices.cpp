@@ -51,7 +51,7 @@ std::shared_ptr<const Slice> Vocabulary::measured_slice(LexId free, std::uint32_
     return keep(key, build_slice(0, free, from));
 }
 
-void Vocabulary::Taken::add(std::uint32_t first, std::uint32_t last) {
+void Vocabulary::Gaps::add(std::uint32_t first, std::uint32_t last) {
     if (first == last) return;
     count += last - first;
     if (!runs.empty() && runs.back().second == first)
@@ -60,29 +60,35 @@ void Vocabulary::Taken::add(std::uint32_t first, std::uint32_t last) {
         runs.emplace_back(first, last);
 }
 
-void Vocabulary::keep_stay(Slice& slice, const Taken& taken, std::size_t limit) const {
+// Tokens in the trie's order from `begin` to `end`, but for the gaps.
+void Vocabulary::keep_stay(Slice& slice, std::uint32_t begin, std::uint32_t end, const Gaps& gaps, std::size_t limit) const {
     const auto& tokens = trie_.tokens;
-    if (taken.count <= limit) {
-        slice.stay.reserve(taken.count);
-        for (auto [first, last] : taken.runs) slice.stay.insert(slice.stay.end(), tokens.begin() + first, tokens.begin() + last);
-        return;
-    }
-    if (taken.count * 2 < tokens.size()) {
-        slice.bits.assign(words(), 0);
-        for (auto [first, last] : taken.runs)
-            for (std::uint32_t i = first; i < last; ++i) slice.bits[tokens[i] / 32] |= 1u << (tokens[i] % 32);
-        return;
-    }
-    slice.bits = all_text_;
-    std::uint32_t begin = 0;
-    auto clear_until = [&](std::uint32_t end) {
-        for (; begin < end; ++begin) slice.bits[tokens[begin] / 32] &= ~(1u << (tokens[begin] % 32));
+    const std::size_t count = end - begin - gaps.count;
+    auto for_each_kept = [&](auto visit) {
+        std::uint32_t from = begin;
+        for (auto [first, last] : gaps.runs) {
+            visit(from, first);
+            from = last;
+        }
+        visit(from, end);
     };
-    for (auto [first, last] : taken.runs) {
-        clear_until(first);
-        begin = last;
+    if (count <= limit) {
+        slice.stay.reserve(count);
+        for_each_kept([&](std::uint32_t first, std::uint32_t last) { slice.stay.insert(slice.stay.end(), tokens.begin() + first, tokens.begin() + last); });
+    } else if (count * 2 < tokens.size()) {
+        slice.bits.assign(words(), 0);
+        for_each_kept([&](std::uint32_t first, std::uint32_t last) {
+            for (std::uint32_t i = first; i < last; ++i) slice.bits[tokens[i] / 32] |= 1u << (tokens[i] % 32);
+        });
+    } else {
+        slice.bits = all_text_;
+        auto clear = [&](std::uint32_t first, std::uint32_t last) {
+            for (std::uint32_t i = first; i < last; ++i) slice.bits[tokens[i] / 32] &= ~(1u << (tokens[i] % 32));
+        };
+        clear(0, begin);
+        for (auto [first, last] : gaps.runs) clear(first, last);
+        clear(end, static_cast<std::uint32_t>(tokens.size()));
     }
-    clear_until(static_cast<std::uint32_t>(tokens.size()));
 }
 
 // `bits`: of `count` tokens.
@@ -193,7 +199,7 @@ class WalkedStates {
         }
         std::uint64_t broken = 0;
         for (std::uint32_t b = 0; b < 0x80; ++b)
-            if (row.map->cls[b] != most) broken |= std::uint64_t{1} << byte_group(static_cast<std::uint8_t>(b));
+            if (row.map->cls[b] != most) broken |= byte_kind[b];
         const std::uint32_t to = number(row.targets[most]);
         states_[state].onward = to;
         states_[state].alike = ((std::uint64_t{1} << first_wide_bit) - 1) & ~broken;
@@ -212,8 +218,8 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
     auto slice = std::make_unique<Slice>();
     WalkedStates states(measure || far);
     std::vector<std::uint32_t> exits;
-    Taken taken;
-    taken.runs.reserve(1024);
+    Gaps gaps;  // most of what is walked stays in: what does not is fewer to write down
+    gaps.runs.reserve(1024);
     if (measure && from == 0) slice->by_length.reserve(trie_.tokens.size());
     slice->measured_from = measure ? from : 0;
     auto measure_token = [&](std::uint32_t length, std::uint32_t id) {
@@ -223,48 +229,64 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         const Branch *at, *end;
         std::uint32_t state, next;
         const std::uint8_t* classes;
+        std::uint64_t loops;       // kinds of bytes that lead back to the state, where it cannot be the end
         std::uint32_t characters;  // begun so far; an escape is begun by its backslash
         std::uint32_t sequences;   // UTF-8 sequences begun so far: the same but for escapes
     };
     auto level = [&](std::uint32_t children, std::uint32_t count, std::uint32_t state, std::uint32_t characters, std::uint32_t sequences) {
         const Branch* at = branches_.all.data() + children;
-        return Level{at, at + count, state, states[state].next, states[state].classes, characters, sequences};
+        const WalkedState& s = states[state];
+        return Level{at, at + count, state, s.next, s.classes, s.accepts ? 0 : s.loops, characters, sequences};
+    };
+    auto node_of = [&](const Branch& b) { return branches_.nodes[static_cast<std::size_t>(&b - branches_.all.data())]; };
+    // Tokens from `first` on at or below a node, all of which stay in the state that has been reached with so many characters.
+    auto measure_whole = [&](std::uint32_t n, std::uint32_t first, std::uint32_t characters, std::uint32_t sequences, std::uint32_t still) {
+        if (from > 0 && characters + most_below_[n] + 1 + still < from) return;
+        for (std::uint32_t i = first, last = trie_.nodes[trie_.nodes[n].end].first_token; i < last; ++i) measure_token(characters + (characters_[trie_.tokens[i]] - sequences) + still, trie_.tokens[i]);
     };
     std::vector<Level> path;
     path.reserve(longest_ + 2);
-    const std::uint32_t root = branches_.children[node];
-    Level here = level(root, branches_.children[node + 1] - root, states.number(lex), 0, 0);
+    const std::uint32_t first_child = branches_.children[node];
+    Level here = level(first_child, branches_.children[node + 1] - first_child, states.number(lex), 0, 0);
     while (true) {
         while (here.at == here.end && !path.empty()) here = path.back(), path.pop_back();
         if (here.at == here.end) break;
         const Branch& b = *here.at++;
+        if (!((b.kinds | byte_kind[b.byte]) & ~here.loops)) {
+            if (measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token, here.characters, here.sequences, states[here.state].still);
+            continue;
+        }
         const std::uint32_t to = states.step(here.state, here.next + here.classes[b.byte], b.byte);
-        if (to == WalkedStates::dead) continue;
+        if (to == WalkedStates::dead) {
+            const TrieNode& t = trie_.nodes[node_of(b)];
+            gaps.add(t.first_token, trie_.nodes[t.end].first_token);
+            continue;
+        }
         const WalkedState& s = states[to];
         const std::uint32_t characters = here.characters + (measure && !s.closed && states[here.state].in_body);
         const std::uint32_t sequences = here.sequences + ((b.byte & 0xc0) != 0x80);
-        if (s.closed) slice->ends.push_back({b.node, static_cast<std::uint32_t>(path.size()) + 1, characters});
-        taken.add(b.first_token, b.below_first);
-        if (measure && !s.closed)
-            for (std::uint32_t i = b.first_token; i < b.below_first; ++i) measure_token(characters + s.still, trie_.tokens[i]);
+        if (s.closed) slice->ends.push_back({node_of(b), static_cast<std::uint32_t>(path.size()) + 1, characters});
+        if (measure && !s.closed) {
+            const TrieNode& t = trie_.nodes[node_of(b)];
+            for (std::uint32_t i = 0; i < t.token_count; ++i) measure_token(characters + s.still, trie_.tokens[t.first_token + i]);
+        }
         if (b.child_count == 0) continue;
-        if (s.accepts) exits.push_back(b.node);
-        if (s.row->live_bytes == 0) continue;
+        if (s.accepts) exits.push_back(node_of(b));
+        if (s.row->live_bytes == 0) {
+            const TrieNode& t = trie_.nodes[node_of(b)];
+            gaps.add(t.first_token + t.token_count, trie_.nodes[t.end].first_token);
+            continue;
+        }
         if (s.loops && !s.accepts && !(b.kinds & ~s.loops)) {  // every byte below leads back here: the subtree is taken whole
-            taken.add(b.below_first, b.below_last);
-            if (measure && (from == 0 || characters + most_below_[b.node] + s.still >= from))
-                for (std::uint32_t i = b.below_first; i < b.below_last; ++i)
-                    measure_token(characters + (characters_[trie_.tokens[i]] - sequences) + s.still, trie_.tokens[i]);
+            if (measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, characters, sequences, s.still);
             continue;
         }
-        if (!measure && b.child_count > 1 && !s.accepts && states.stays(to, b.kinds, most_below_[b.node])) {
-            taken.add(b.below_first, b.below_last);
-            continue;
-        }
+        if (!measure && b.child_count > 1 && !s.accepts && states.stays(to, b.kinds, most_below_[node_of(b)])) continue;
         path.push_back(here);
         here = level(b.children, b.child_count, to, characters, sequences);
     }
-    keep_stay(*slice, taken, node == 0 ? base_limit : dense_limit);
+    const TrieNode& root = trie_.nodes[node];
+    keep_stay(*slice, root.first_token + root.token_count, trie_.nodes[root.end].first_token, gaps, node == 0 ? base_limit : dense_limit);
     keep_exits(*slice, exits);
     if (far) *far = states.farthest;
     if (measure) {  // counting sort: lengths are small, tokens many

@@ -64,23 +64,6 @@ Trie merge_subtries(const Trie& trie, const std::vector<std::uint32_t>& roots) {
     return out;
 }
 
-std::uint8_t byte_group(std::uint8_t b) {
-    if (b == '\t') return 1;
-    if (b == '\n') return 2;
-    if (b == '\r') return 3;
-    if (b < 0x20) return 0;
-    if (b < '0') return static_cast<std::uint8_t>(4 + (b - ' '));   // 4..19
-    if (b == '0') return 20;
-    if (b <= '9') return 21;
-    if (b < 'A') return static_cast<std::uint8_t>(22 + (b - ':'));  // 22..28
-    if (b <= 'F') return 29;
-    if (b <= 'Z') return 30;
-    if (b < 'a') return static_cast<std::uint8_t>(31 + (b - '['));  // 31..36
-    if (b <= 'f') return 37;
-    if (b <= 'z') return 38;
-    return static_cast<std::uint8_t>(39 + (b - '{'));               // 39..43
-}
-
 namespace {
 // What is below `node`, inside a UTF-8 sequence that still wants `left` bytes, the next of them in [low, high].
 std::uint64_t sequence_kinds(const Trie& trie, const std::vector<std::uint64_t>& kinds, std::uint32_t node, int left, std::uint8_t low, std::uint8_t high) {
@@ -94,45 +77,44 @@ std::uint64_t sequence_kinds(const Trie& trie, const std::vector<std::uint64_t>&
 }
 }  // namespace
 
-std::vector<std::uint64_t> subtree_kinds(const Trie& trie) {
-    std::vector<std::uint64_t> kinds(trie.nodes.size(), 0);
-    for (std::uint32_t n = trie.size(); n-- > 0;) {
-        for (std::uint32_t c = n + 1; c < trie.nodes[n].end; c = trie.nodes[c].end) {
-            std::uint8_t b = trie.nodes[c].byte;
-            if (b < 0x80) {
-                kinds[n] |= kinds[c] | std::uint64_t{1} << byte_group(b);
-                continue;
-            }
-            std::uint64_t group = malformed;
-            for (std::size_t g = 0; g < std::size(wide_groups); ++g)
-                if (b >= wide_groups[g].first_lead && b <= wide_groups[g].last_lead) group = std::uint64_t{1} << (first_wide_bit + static_cast<int>(g));
-            kinds[n] |= group;
-            if (group == malformed) continue;
+SubtreeKinds subtree_kinds(const Trie& trie) {
+    SubtreeKinds kinds{std::vector<std::uint64_t>(trie.nodes.size(), 0), std::vector<std::uint64_t>(trie.nodes.size(), 0)};
+    auto through = [&](std::uint32_t node) {
+        const std::uint8_t b = trie.nodes[node].byte;
+        if (b < 0x80) return kinds.below[node] | byte_kind[b];
+        for (std::size_t g = 0; g < std::size(wide_groups); ++g) {
+            if (b < wide_groups[g].first_lead || b > wide_groups[g].last_lead) continue;
             const int left = b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
             const std::uint8_t low = b == 0xe0 ? 0xa0 : b == 0xf0 ? 0x90 : 0x80, high = b == 0xed ? 0x9f : b == 0xf4 ? 0x8f : 0xbf;
-            kinds[n] |= sequence_kinds(trie, kinds, c, left, low, high);
+            return std::uint64_t{1} << (first_wide_bit + static_cast<int>(g)) | sequence_kinds(trie, kinds.below, node, left, low, high);
         }
-    }
+        return malformed;
+    };
+    for (std::uint32_t n = trie.size(); n-- > 0;)
+        for (std::uint32_t c = n + 1; c < trie.nodes[n].end; c = trie.nodes[c].end) kinds.below[n] |= kinds.through[c] = through(c);
     return kinds;
 }
 
-Branches find_branches(const Trie& trie, const std::vector<std::uint64_t>& kinds) {
+Branches find_branches(const Trie& trie, const SubtreeKinds& kinds) {
     Branches out;
     out.all.reserve(trie.size());
     out.bytes.reserve(trie.size());
+    out.nodes.reserve(trie.size());
     out.children.reserve(trie.nodes.size());
     for (std::uint32_t n = 0; n < trie.size(); ++n) {
         out.children.push_back(static_cast<std::uint32_t>(out.all.size()));
         for (std::uint32_t c = n + 1; c < trie.nodes[n].end; c = trie.nodes[c].end) {
-            const TrieNode& t = trie.nodes[c];
-            out.all.push_back({kinds[c], c, t.first_token, t.first_token + t.token_count, trie.nodes[t.end].first_token, 0, 0, t.byte});
-            out.bytes.push_back(t.byte);
+            const std::uint8_t byte = trie.nodes[c].byte;
+            out.all.push_back({byte < 0x80 ? kinds.below[c] : kinds.through[c], 0, 0, byte});
+            out.bytes.push_back(byte);
+            out.nodes.push_back(c);
         }
     }
     out.children.push_back(static_cast<std::uint32_t>(out.all.size()));
-    for (Branch& b : out.all) {
-        b.children = out.children[b.node];
-        b.child_count = static_cast<std::uint16_t>(out.children[b.node + 1] - b.children);
+    for (std::size_t i = 0; i < out.all.size(); ++i) {
+        Branch& b = out.all[i];
+        b.children = out.children[out.nodes[i]];
+        b.child_count = static_cast<std::uint16_t>(out.children[out.nodes[i] + 1] - b.children);
     }
     return out;
 }

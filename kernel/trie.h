@@ -1,5 +1,6 @@
 // Byte strings with ids in one depth-first array: the vocabulary, and the remainders of tokens that leave a lexeme.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -32,25 +33,49 @@ constexpr WideGroup wide_groups[] = {{0x80, 0xbf, 0xc2, 0xc2},         {0xc0, 0x
                                      {0x1000, 0x1fff, 0xe1, 0xe1},     {0x2000, 0x2fff, 0xe2, 0xe2},     {0x3000, 0x3fff, 0xe3, 0xe3},
                                      {0x4000, 0xd7ff, 0xe4, 0xed},     {0xe000, 0xffff, 0xee, 0xef},     {0x10000, 0x10ffff, 0xf0, 0xf4}};
 constexpr int first_wide_bit = 44;
-std::uint8_t byte_group(std::uint8_t ascii);
-// By node, of what is below it, read from a character's beginning.
-std::vector<std::uint64_t> subtree_kinds(const Trie& trie);
+constexpr std::uint8_t byte_group(std::uint8_t b) {
+    if (b == '\t') return 1;
+    if (b == '\n') return 2;
+    if (b == '\r') return 3;
+    if (b < 0x20) return 0;
+    if (b < '0') return static_cast<std::uint8_t>(4 + (b - ' '));   // 4..19
+    if (b == '0') return 20;
+    if (b <= '9') return 21;
+    if (b < 'A') return static_cast<std::uint8_t>(22 + (b - ':'));  // 22..28
+    if (b <= 'F') return 29;
+    if (b <= 'Z') return 30;
+    if (b < 'a') return static_cast<std::uint8_t>(31 + (b - '['));  // 31..36
+    if (b <= 'f') return 37;
+    if (b <= 'z') return 38;
+    return static_cast<std::uint8_t>(39 + (b - '{'));               // 39..43
+}
+// The kind of each byte as a bit; none outside ASCII.
+constexpr std::array<std::uint64_t, 256> byte_kind = [] {
+    std::array<std::uint64_t, 256> kinds{};
+    for (std::uint32_t b = 0; b < 0x80; ++b) kinds[b] = std::uint64_t{1} << byte_group(static_cast<std::uint8_t>(b));
+    return kinds;
+}();
+struct SubtreeKinds {
+    std::vector<std::uint64_t> below;    // by node, of what is below it, read from a character's beginning
+    std::vector<std::uint64_t> through;  // by node: what it adds to `below` of its parent
+};
+SubtreeKinds subtree_kinds(const Trie& trie);
 
-// What a walk over a large trie asks of a node, the children of a node side by side: those that a walk leaves out cost it no trip to memory.
+// What a walk over a large trie asks of every node, in little room and the children of a node side by side: what it leaves out costs it no trip
+// to memory.
 struct Branch {
-    std::uint64_t kinds;
-    std::uint32_t node;
-    std::uint32_t first_token, below_first, below_last;  // tokens at the node: tokens[first_token, below_first); below it: tokens[below_first, below_last)
-    std::uint32_t children;                              // the first of them
+    std::uint64_t kinds;     // below the node; of a byte outside ASCII through it, the byte itself and the rest of its character with it
+    std::uint32_t children;  // the first of them
     std::uint16_t child_count;
     std::uint8_t byte;
 };
 struct Branches {
     std::vector<Branch> all;
     std::vector<std::uint8_t> bytes;      // theirs
+    std::vector<std::uint32_t> nodes;     // of the trie
     std::vector<std::uint32_t> children;  // of a node: all[children[node], children[node + 1])
 };
-Branches find_branches(const Trie& trie, const std::vector<std::uint64_t>& kinds);
+Branches find_branches(const Trie& trie, const SubtreeKinds& kinds);
 
 // `entries` sorted by bytes.
 Trie build_trie(const std::vector<std::pair<std::string_view, std::uint32_t>>& entries);

@@ -36,7 +36,12 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
     std::sort(entries.begin(), entries.end());
     trie_ = build_trie(entries);
     all_text_.assign(words(), 0);
-    for (std::uint32_t id : trie_.tokens) all_text_[id / 32] |= 1u << (id % 32);
+    place_of_.assign(size(), 0);
+    for (std::uint32_t i = 0; i < trie_.tokens.size(); ++i) {
+        const std::uint32_t id = trie_.tokens[i];
+        all_text_[id / 32] |= 1u << (id % 32);
+        place_of_[id] = i;
+    }
     branches_ = find_branches(trie_, subtree_kinds(trie_));
     most_below_.assign(trie_.nodes.size(), 0);
     for (std::uint32_t n = trie_.size(); n-- > 0;)
@@ -74,10 +79,9 @@ std::uint32_t Vocabulary::depth(std::uint32_t node) const {
 }
 
 std::uint32_t Vocabulary::child(std::uint32_t node, std::uint8_t byte) const {
-    const std::uint32_t first = branches_.children[node], count = branches_.children[node + 1] - first;
-    const std::uint8_t* bytes = branches_.bytes.data() + first;
-    const void* found = count ? std::memchr(bytes, byte, count) : nullptr;
-    return found ? branches_.all[first + static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes)].node : 0;
+    const auto [bytes, nodes] = children(node);
+    const void* found = bytes.empty() ? nullptr : std::memchr(bytes.data(), byte, bytes.size());
+    return found ? nodes[static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes.data())] : 0;
 }
 
 std::vector<std::uint32_t> Vocabulary::take_buffer() {

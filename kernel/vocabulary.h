@@ -62,9 +62,13 @@ class Vocabulary {
         auto it = wide_.find(node);
         return it == FlatMap::none ? nullptr : &wide_children_[it];
     }
-    std::span<const Branch> children(std::uint32_t node) const {
-        const std::uint32_t first = branches_.children[node];
-        return {branches_.all.data() + first, branches_.children[node + 1] - first};
+    struct Children {
+        std::span<const std::uint8_t> bytes;  // ascending
+        std::span<const std::uint32_t> nodes;
+    };
+    Children children(std::uint32_t node) const {
+        const std::uint32_t first = branches_.children[node], count = branches_.children[node + 1] - first;
+        return {{branches_.bytes.data() + first, count}, {branches_.nodes.data() + first, count}};
     }
     // Bytes from the root to a node.
     std::uint32_t depth(std::uint32_t node) const;
@@ -110,13 +114,13 @@ class Vocabulary {
     LexId find_shared_state(LexId lex);
     std::uint32_t farthest(LexId lex);
     std::unique_ptr<Slice> lacking(const Slice& base, const Difference& difference);
-    // Tokens by their places in the trie's order, as runs of them.
-    struct Taken {
+    // Tokens that do not stay in, by their places in the trie's order.
+    struct Gaps {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> runs;
         std::size_t count = 0;
         void add(std::uint32_t first, std::uint32_t last);
     };
-    void keep_stay(Slice& slice, const Taken& taken, std::size_t limit) const;
+    void keep_stay(Slice& slice, std::uint32_t begin, std::uint32_t end, const Gaps& gaps, std::size_t limit) const;
     void keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count, std::size_t limit) const;
     void keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes);
     // Strings end in the same places whatever they hold.
@@ -133,6 +137,7 @@ class Vocabulary {
     FlatMap wide_;
     std::vector<std::array<std::uint32_t, 256>> wide_children_;
     std::vector<std::uint32_t> by_size_;       // text tokens, longest first
+    std::vector<std::uint32_t> place_of_;      // by id: its place in the trie's order
     std::uint32_t longest_ = 0;
     KeyTails key_tails_;
 
