@@ -305,6 +305,18 @@ def test_costs_are_learned_on_a_machine_whose_pace_wanders() -> None:
         assert costs.estimate(size) / single == pytest.approx(1 + 0.5 * (size - 1), rel=0.15)
 
 
+def test_what_is_kept_of_costs_between_passes_is_what_they_are() -> None:
+    costs = ForwardCosts()
+    rng = random.Random(11)
+    for _ in range(1500):
+        costs.record(rng.choice([1, 1, 2, 3, 4, 5, 7, 9, 13, 25, 48]), rng.uniform(0.5, 3.0))
+        if rng.random() < 0.1:
+            costs.best_length([0.99] * 3)  # may give a size up, to try it again
+        kept = costs.least_chance(), [costs.estimate(size) for size in (1, 2, 3, 6, 12, 30, 49)]
+        costs._draw_lines()
+        assert kept == (costs.least_chance(), [costs.estimate(size) for size in (1, 2, 3, 6, 12, 30, 49)])
+
+
 def test_the_start_of_an_answer_is_a_place_of_its_own() -> None:
     model = StandInModel()
     token = {piece: index for index, piece in enumerate(model.vocabulary.tokens)}

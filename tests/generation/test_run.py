@@ -74,6 +74,25 @@ def test_the_only_tokens_a_grammar_takes_need_no_logits(seed: int) -> None:
         assert model.left_out > 0
 
 
+@pytest.mark.parametrize("think", [False, True])
+def test_tokens_are_counted_as_forced_where_every_byte_was(think: bool) -> None:
+    model = StandInModel(4)
+    options = GenerationOptions(think=think, think_max=5 if think else None, sampling=Sampling(temperature=2.0, seed=1))
+    stream = AnswerStream(model, "name: banana", Texts(RECORDS, model.vocabulary), options)
+    seen = [stream.completion.stats.forced_tokens for _ in stream]  # whoever asks on the way changes nothing
+    completion = stream.completion
+    before, forced = b"", 0
+    for token in completion.tokens[5 if think else 0 :]:
+        data = model.vocabulary.token_bytes(token) or b""
+        places = [before + data[:n] for n in range(len(data))]
+        forced += all(
+            place not in RECORDS and len({text[len(place)] for text in RECORDS if text.startswith(place)}) == 1 for place in places
+        )
+        before += data
+    assert before in RECORDS and 0 < forced < len(completion.tokens)
+    assert completion.stats.forced_tokens == forced and seen == sorted(seen) and seen[-1] == forced
+
+
 @pytest.mark.parametrize("other", [{"sampling": Sampling(temperature=1.0, seed=5)}, {"logprobs": 2}, {"friction": True}])
 def test_where_logits_are_asked_for_none_is_left_out(other: dict[str, object]) -> None:
     model = SparingModel(3)

@@ -188,6 +188,15 @@ def test_a_dead_end_is_an_error_not_an_empty_mask() -> None:
         draws.draw(logits(t1=1.0), Allowing(set()))
 
 
+def test_rows_drawn_at_once_are_drawn_as_each_alone() -> None:
+    rows = np.stack([logits(t3=1.0, t7=1.0), logits(t5=2.0), logits(t9=0.5, t4=3.0)])
+    greedy = ConstrainedDraws(GreedyDrawer(), SIZE)
+    assert greedy.at_once(rows) == [3, 5, 4] == [greedy.draw(row, None) for row in rows]
+    refusing = Allowing({5, 9})
+    assert [greedy.draw(rows[1], refusing, 5), greedy.draw(rows[2], refusing, 4)] == [5, 9]
+    assert ConstrainedDraws(drawer(Sampling(temperature=1.0)), SIZE).at_once(rows) == []  # each draw moves the generator on
+
+
 def test_friction_is_the_probability_outside_the_mask() -> None:
     draws = ConstrainedDraws(drawer(Sampling()), SIZE, measure_friction=True)
     row = np.full(SIZE, -np.inf, np.float32)

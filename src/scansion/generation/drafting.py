@@ -171,7 +171,8 @@ class Drafting:
         follows: Iterator[Draft] = iter(())
         while True:
             if drafts:
-                walker = walker or (None if probe is None else probe())
+                if walker is None and probe is not None:
+                    walker = probe()
                 if not self._add_span(ahead, drafts, walker):
                     return None
                 follows = iter(())
@@ -180,8 +181,8 @@ class Drafting:
                 if looked_up is None:
                     follows = self._from_lookup(ahead)
                     looked_up = next(follows, None)
-                if looked_up is not None or self._model is not None:
-                    walker = walker or (None if probe is None else probe())
+                if walker is None and probe is not None and (looked_up is not None or self._model is not None):
+                    walker = probe()
                 if looked_up is not None and (walker is None or walker.accept(looked_up.token)):
                     ahead.add(looked_up if space is None else looked_up._replace(space=space))
                 else:
