@@ -11,8 +11,8 @@ namespace scansion {
 
 class Rehearsal {
   public:
-    static constexpr std::size_t mask_limit = 26;    // masks made
-    static constexpr std::size_t state_limit = 120;  // states looked at
+    static constexpr std::size_t mask_limit = 36;    // masks made
+    static constexpr std::size_t state_limit = 160;  // states looked at
 
     Rehearsal(Engine& engine, Masks& masks) : engine_(engine), masks_(masks) {}
     void run();
