@@ -26,8 +26,8 @@ _PROBES = (b"a", b"e", b"A", b"0", b" ", b"\n", b'"', b",", b"}", b"_")
 class Matcher(_kernel.Matcher):
     """One sequence. Made by ``Constraint.matcher``; belongs to one thread at a time.
 
-    ``fill_bitmask``, ``allows``, ``accept``, ``accept_bytes``, ``rollback``, ``fork``, ``reset``, ``forced_bytes`` and
-    ``shortest_completion`` are the kernel's (``scansion/_kernel.pyi``); this class adds what is said to people and to tokenizers.
+    ``fill_bitmask``, ``allows``, ``accept``, ``accept_bytes``, ``follow``, ``rollback``, ``fork``, ``reset``, ``forced_bytes``,
+    ``only_token``, ``outlook`` and ``shortest_completion`` are the kernel's (``scansion/_kernel.pyi``); this class adds what is said to people and to tokenizers.
     """
 
     constraint: Constraint
