@@ -27,7 +27,8 @@ class Matcher(_kernel.Matcher):
     """One sequence. Made by ``Constraint.matcher``; belongs to one thread at a time.
 
     ``fill_bitmask``, ``allows``, ``accept``, ``accept_bytes``, ``follow``, ``rollback``, ``fork``, ``reset``, ``forced_bytes``,
-    ``only_token``, ``outlook`` and ``shortest_completion`` are the kernel's (``scansion/_kernel.pyi``); this class adds what is said to people and to tokenizers.
+    ``only_token``, ``outlook`` and ``shortest_completion`` are the kernel's (``scansion/_kernel.pyi``); this class adds what is said to
+    people and to tokenizers.
     """
 
     constraint: Constraint
