@@ -238,7 +238,8 @@ void Engine::insert_key_texts(std::uint32_t spec) {
 }
 
 void Engine::object_keys(Closure& c, FrameId frame, StackId parent) {
-    const auto [properties, groups] = objects_.available(frame);
+    const auto found = objects_.available(frame);
+    const auto properties = found.properties, groups = found.groups;
     const std::uint32_t spec_index = objects_[frame].spec;
     const ObjectSpec& spec = program_->objects[spec_index];
     if (!properties.empty()) {
@@ -261,8 +262,8 @@ void Engine::object_keys(Closure& c, FrameId frame, StackId parent) {
 }
 
 void Engine::object_after(Closure& c, FrameId frame, StackId parent) {
-    const auto& [properties, groups] = objects_.available(frame);
-    if (!properties.empty() || !groups.empty()) lexeme(c, program_->punctuation.comma, stack_of({point_of(Resume::object_next), frame, parent}));
+    const auto found = objects_.available(frame);
+    if (!found.properties.empty() || !found.groups.empty()) lexeme(c, program_->punctuation.comma, stack_of({point_of(Resume::object_next), frame, parent}));
     if (objects_.may_close(frame)) lexeme(c, program_->punctuation.object_close, parent);
 }
 

@@ -250,10 +250,10 @@ std::uint64_t Completion::item_cost(const Item& item) {
             const ObjectSpec& spec = objects.spec(item.data);
             const bool wanting = objects.keys_needed(item.data, required) > 0 || !engine_.conditions_.holds_now(objects[item.data].condition);
             if (wanting) return rest == impossible ? impossible : add(rest - comma, parent);
-            const auto [properties, groups] = objects.available(item.data);
+            const auto found = objects.available(item.data);
             std::uint64_t best = impossible;
-            for (std::uint32_t i : properties) best = std::min(best, member_cost(spec, i));
-            for (std::uint32_t g : groups)
+            for (std::uint32_t i : found.properties) best = std::min(best, member_cost(spec, i));
+            for (std::uint32_t g : found.groups)
                 best = std::min(best, add(lexemes_.min_bytes(spec.groups[g].lexeme), lexemes_.min_bytes(p.punctuation.colon), value_cost(spec.groups[g].value)));
             return add(best, rest, parent);
         }
@@ -264,7 +264,8 @@ std::uint64_t Completion::item_cost(const Item& item) {
                 FrameId f = objects.with_group(item.data, item.low(), unknown_text);
                 if (f != no_frame) best = pending_cost(f);
             } else {
-                for (std::uint32_t i : objects.available(item.data).properties) {
+                const auto found = objects.available(item.data);
+                for (std::uint32_t i : found.properties) {
                     FrameId f = objects.with_property(item.data, i);
                     if (f != no_frame) best = std::min(best, pending_cost(f));
                 }

@@ -82,7 +82,8 @@ bool Engine::leaves(std::uint32_t what) const { return what != nothing && leaves
 
 // What may follow in an object between two members.
 std::uint32_t Engine::members_from(FrameId frame, const TokenView& tokens) {
-    const auto [properties, groups] = objects_.available(frame);
+    const auto found = objects_.available(frame);
+    const auto properties = found.properties, groups = found.groups;
     const std::uint32_t spec = objects_[frame].spec;
     if (!unseen(spec, tokens.tails).behind_comma || (!groups.empty() && tokens.tails.closed)) return described({exact, frame}, true);
     const bool closes = objects_.may_close(frame);
@@ -120,7 +121,8 @@ std::uint32_t Engine::value_from(FrameId frame, StackId parent, const TokenView&
 // long as no token holds a whole key.
 std::uint32_t Engine::next_members_from(FrameId frame, StackId parent, const TokenView& tokens) {
     const std::uint32_t spec = objects_[frame].spec;
-    const auto [properties, groups] = objects_.available(frame);
+    const auto found = objects_.available(frame);
+    const auto properties = found.properties, groups = found.groups;
     if (groups.empty()) return unseen(spec, tokens.tails).behind_space ? described({next_members, !properties.empty()}, false) : nothing;
     if (!unseen(spec, tokens.tails).whole) return nothing;
     std::vector<std::uint32_t> what{next_members, spec};

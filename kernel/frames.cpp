@@ -228,16 +228,26 @@ bool ObjectFrames::may_close(FrameId id) const {
     return f.count >= o.min_properties && required_left(f) == 0 && conditions_.holds_now(f.condition);
 }
 
-const ObjectFrames::Available& ObjectFrames::available(FrameId id) {
-    if (id < available_of_.size() && available_of_[id]) return available_[available_of_[id] - 1];
+ObjectFrames::Available ObjectFrames::available(FrameId id) {
+    if (id < available_of_.size() && available_of_[id]) {
+        const auto& [properties, groups] = available_[available_of_[id] - 1];
+        return {properties, groups, {}};
+    }
     properties_.clear();
     groups_.clear();
     find_available(id);
+    if (properties_.size() + groups_.size() > kept_limit) {
+        Available found;
+        found.own = properties_;
+        found.own.insert(found.own.end(), groups_.begin(), groups_.end());
+        found.properties = {found.own.data(), properties_.size()};  // a move leaves the list where it is
+        found.groups = {found.own.data() + properties_.size(), groups_.size()};
+        return found;
+    }
     if (available_of_.size() < frames_.size()) available_of_.resize(std::max(frames_.size(), available_of_.size() * 2), 0);
-    Available& found = available_.push();
-    found = {lists_.keep(properties_), lists_.keep(groups_)};
+    available_.emplace_back(lists_.keep(properties_), lists_.keep(groups_));
     available_of_[id] = static_cast<std::uint32_t>(available_.size());
-    return found;
+    return {available_.back().first, available_.back().second, {}};
 }
 
 void ObjectFrames::find_available(FrameId id) {

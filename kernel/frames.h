@@ -39,8 +39,9 @@ class ObjectFrames {
     // What a member may begin with: properties, ascending by spelling, and groups.
     struct Available {
         std::span<const std::uint32_t> properties, groups;
+        std::vector<std::uint32_t> own;  // what both are in, where it is too much to be kept
     };
-    const Available& available(FrameId f);
+    Available available(FrameId f);
     FrameId with_property(FrameId f, std::uint32_t property);  // no_frame: the object could not be finished
     FrameId with_group(FrameId f, std::uint32_t group, std::uint32_t text);
     FrameId with_value(FrameId f, std::uint32_t alternative);
@@ -56,7 +57,7 @@ class ObjectFrames {
     }
     // Fewest further keys before the object may close; properties that must still come are listed.
     std::uint32_t keys_needed(FrameId f, std::vector<std::uint32_t>& required);
-    std::size_t bytes() const { return frames_.size() * sizeof(ObjectFrame) * 2 + used_.size() * 24 + seen_bytes_ + lists_.bytes() + available_.size() * sizeof(Available); }
+    std::size_t bytes() const { return frames_.size() * sizeof(ObjectFrame) * 2 + used_.size() * 24 + seen_bytes_ + lists_.bytes() + available_.size() * sizeof(available_[0]); }
 
   private:
     void find_available(FrameId f);
@@ -80,7 +81,8 @@ class ObjectFrames {
     IndexTable frame_table_;
     ListArena<std::uint32_t> lists_;
     std::vector<std::uint32_t> available_of_;  // by frame: index + 1 of `available_`
-    SteadyVector<Available> available_;
+    static constexpr std::size_t kept_limit = 64;  // keys; longer lists are made anew each time
+    std::vector<std::pair<std::span<const std::uint32_t>, std::span<const std::uint32_t>>> available_;
     std::vector<std::uint32_t> properties_, groups_;  // room for one of them
     std::vector<std::vector<std::uint64_t>> seen_;
     IndexTable seen_table_;

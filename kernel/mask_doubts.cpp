@@ -82,7 +82,8 @@ void Masks::doubtful_items(const Thread& t, const Memo& memo, Doubts& out) {
             if (all || !engine_.values().may_become(so_far, value, engine_.ordered())) return;
             const bool whole_item = so_far.empty() || so_far[0] == '"';
             if (!string || !whole_item || !engine_.values().is_string(value)) {
-                if (so_far.empty() && engine_.values().is_string(value) && !string) return;  // another thread reads strings
+                // Another thread reads strings, unless this one's lexeme spells some itself.
+                if (so_far.empty() && engine_.values().is_string(value) && !string && lexemes_.step(t.lex, '"') == dead_lex) return;
                 all = true;
                 return;
             }

@@ -71,10 +71,16 @@ std::vector<bool> Matcher::follow(const std::vector<std::uint32_t>& tokens, bool
     Use use(*this);
     std::vector<bool> taken;
     taken.reserve(tokens.size());
-    for (std::uint32_t token : tokens) {
-        const bool alone = only_asked && only() == token;
-        if (!take(token)) break;
-        taken.push_back(alone);
+    const auto before = static_cast<std::ptrdiff_t>(places_.size());
+    try {
+        for (std::uint32_t token : tokens) {
+            const bool alone = only_asked && only() == token;
+            if (!take(token)) break;
+            taken.push_back(alone);
+        }
+    } catch (...) {  // a limit was met: nobody would know how many were taken
+        places_.erase(places_.begin() + before, places_.end());
+        throw;
     }
     return taken;
 }

@@ -17,7 +17,8 @@ std::string_view Rehearsal::next_key(StateId at) {
         if (t.is_token() || engine_.items(t.stack).empty()) continue;
         const Item item = engine_.items(t.stack)[0];
         if (item.kind() != Resume::object_key) continue;
-        const std::span<const std::uint32_t> properties = engine_.object_frames().available(item.data).properties;
+        const auto found = engine_.object_frames().available(item.data);
+        const auto properties = found.properties;
         if (properties.empty()) continue;
         const ObjectSpec& spec = engine_.object_frames().spec(item.data);
         return lexemes_.key_spelling(spec.properties[*std::min_element(properties.begin(), properties.end())].key);

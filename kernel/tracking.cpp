@@ -226,7 +226,8 @@ void Engine::find_plentiful_rules() {
 bool Engine::object_grows(FrameId frame) {
     const ObjectSpec& spec = objects_.spec(frame);
     if (spec.max_properties != no_limit) return false;
-    const std::span<const std::uint32_t> properties = objects_.available(frame).properties;
+    const auto found = objects_.available(frame);
+    const auto properties = found.properties;
     const std::vector<bool> asked = conditions_.events(objects_[frame].condition);
     auto free = [&](std::uint32_t event) { return event >= asked.size() || !asked[event]; };
     return std::any_of(properties.begin(), properties.end(), [&](std::uint32_t p) {

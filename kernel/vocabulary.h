@@ -23,7 +23,7 @@ struct Slice {
     std::vector<std::uint32_t> stay;         // token ids; empty where `bits` is used
     std::vector<std::uint32_t> bits;         // a whole bitset, for slices of more than `dense_limit` tokens
     std::vector<std::uint32_t> exits;        // trie nodes where the lexeme may end and whose subtrees are too large to copy
-    std::shared_ptr<const Trie> remainders;  // merged subtries of the other exits
+    std::shared_ptr<const Trie> remainders;  // merged subtries of the other exits; counted for every slice that has them
     struct End {
         std::uint32_t node, depth;           // depth below the slice's node
         std::uint32_t characters;            // decoded, before the closing quote
@@ -34,7 +34,8 @@ struct Slice {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> by_length;  // characters, id
     std::uint32_t measured_from = 0;  // tokens of fewer characters are not in it
     std::size_t bytes() const {
-        return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + sizeof(Slice);
+        return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + sizeof(Slice) +
+               (remainders ? remainders->nodes.capacity() * sizeof(TrieNode) + remainders->tokens.capacity() * 4 : 0);
     }
 };
 
@@ -85,8 +86,14 @@ class Vocabulary {
     // A buffer for a mask, from those that are used no more.
     std::vector<std::uint32_t> take_buffer();
     void give_back(std::vector<std::uint32_t> buffer);
-    std::size_t slice_bytes() const { return slice_bytes_ + remainder_bytes_ + wholes_.size() * words() * 4; }
-    std::size_t slice_count() const { return slices_.size(); }
+    std::size_t slice_bytes() {
+        std::lock_guard lock(mutex_);
+        return slice_bytes_ + remainder_bytes_ + wholes_.size() * words() * 4;
+    }
+    std::size_t slice_count() {
+        std::lock_guard lock(mutex_);
+        return slices_.size();
+    }
 
   private:
     enum class Kind : std::uint8_t { text, special, eos, none };

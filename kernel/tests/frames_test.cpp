@@ -22,7 +22,7 @@ struct Objects {
 
     std::set<std::string> next(FrameId f) {
         std::vector<std::uint32_t> properties, groups;
-        const auto& found = frames.available(f);
+        const auto found = frames.available(f);
         properties.assign(found.properties.begin(), found.properties.end());
         groups.assign(found.groups.begin(), found.groups.end());
         std::set<std::string> out;

@@ -82,7 +82,7 @@ def test_masks_say_what_each_token_does() -> None:
 
 
 def test_masks_say_what_each_token_does_everywhere(rounds: Callable[[int], int]) -> None:
-    walk_all(range(15, 15 + rounds(15)))
+    walk_all(range(15, 15 + rounds(50)))  # 49, 55: words in quotes that are no JSON strings
 
 
 @pytest.mark.parametrize("prefix", [rb'["red","green","\u00', rb'["red","green","\u'])
