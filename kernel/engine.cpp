@@ -26,10 +26,10 @@ Engine::Engine(std::shared_ptr<const Program> program)
 }
 
 std::size_t Engine::bytes() const {
-    return states_.size() * sizeof(State) + threads_.capacity() * sizeof(Thread) + targets_.capacity() * 4 + stacks_.size() * sizeof(Stack) + stack_bytes_ +
+    return states_.size() * sizeof(State) + threads_.capacity() * sizeof(Thread) + targets_.capacity() * 4 + stacks_.size() * sizeof(Stack) + stack_items_.bytes() +
            state_table_.bytes() + stack_table_.bytes() + tracked_steps_.bytes() + after_keys_.bytes() + after_texts_.bytes() + texts_.bytes() +
            conditions_.bytes() + objects_.bytes() + arrays_.bytes() + values_.bytes() + begun_.bytes() +
-           token_ends_.bytes() + folded_.capacity() * 4 + description_lists_.bytes() + descriptions_.size() * description_bytes + first_items_.size() * sizeof(Item) +
+           token_ends_.bytes() + folded_.capacity() * 4 + description_lists_.bytes() + descriptions_.size() * sizeof(descriptions_[0]) + description_table_.bytes() + first_items_.size() * sizeof(Item) +
            first_of_.bytes() + after_values_.bytes() + values_from_.bytes();
 }
 
@@ -62,9 +62,9 @@ StackId Engine::add_stack(std::span<const Item> items, std::uint64_t h) {
     for (const Item& i : items) depth = std::max(depth, stacks_[i.parent].depth + (i.kind() != Resume::accept));
     if (depth > limits_.depth) throw LimitExceeded("depth", limits_.depth, "the text nests deeper than " + std::to_string(limits_.depth) + " levels");
     Stack& s = stacks_.push();
-    stack_bytes_ += items.size() * sizeof(Item);
-    if (stack_bytes_ - stack_bytes_checked_ > (std::size_t{16} << 20)) {
-        stack_bytes_checked_ = stack_bytes_;
+    s.items = stack_items_.keep(items);
+    if (stack_items_.bytes() - stack_bytes_checked_ > (std::size_t{16} << 20)) {
+        stack_bytes_checked_ = stack_items_.bytes();
         check_memory();
     }
     for (const Item& i : items) {
@@ -76,7 +76,6 @@ StackId Engine::add_stack(std::span<const Item> items, std::uint64_t h) {
         s.records |= parent.records || (i.kind() == Resume::array_after && arrays_.spec(i.data).unique);
     }
     if (program_->has_budgets) note_budgets(s, items);
-    s.items = stack_items_.keep(items);
     s.depth = depth;
     stack_table_.insert(h, id);
     return id;

@@ -399,7 +399,6 @@ class Engine {
     std::vector<StateId> folded_;                               // by state
     Separators separators_;
     std::vector<Unseen> unseen_;                                // by object spec
-    static constexpr std::size_t description_bytes = 64;        // of one, about
     ListArena<std::uint32_t> description_lists_;
     std::vector<std::span<const std::uint32_t>> descriptions_;
     std::vector<bool> leaves_;                                  // by description
@@ -409,7 +408,7 @@ class Engine {
     FlatMap after_values_;                                      // frame << 32 | alternative: a description
     FlatMap values_from_;                                       // by stack: a description
     StateId start_ = dead_state;
-    std::size_t stack_bytes_ = 0, stack_bytes_checked_ = 0;
+    std::size_t stack_bytes_checked_ = 0;
 };
 
 }  // namespace scansion

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from scansion.errors import ContextError
+from scansion.matching import one_by_one
 from scansion.models.base import Feed
 from scansion.models.costs import ForwardCosts
 
@@ -176,17 +177,14 @@ class TextsMatcher:
         return True
 
     def follow(self, token_ids: Sequence[int], only: bool = False) -> list[bool]:
-        taken: list[bool] = []
-        for token_id in token_ids:
-            alone = only and all(other == token_id or not self.allows(other) for other in range(self._grammar.vocabulary.size))
-            if not self.accept(token_id):
-                break
-            taken.append(alone)
-        return taken
+        return one_by_one.follow(self, token_ids, only)
+
+    def only_token(self) -> int | None:
+        allowed = [token for token in range(self._grammar.vocabulary.size) if self.allows(token)]
+        return allowed[0] if len(allowed) == 1 else None
 
     def outlook(self, limit: int = 4096) -> tuple[bytes, bytes, bool]:
-        forced = self.forced_bytes(limit)
-        return forced, b"" if forced else self.next_bytes(), self.is_complete
+        return one_by_one.outlook(self, limit)
 
     def bytes_accepted(self, data: bytes) -> int:
         return max(n for n in range(len(data) + 1) if any(True for _ in self._alive(self._text + data[:n])))

@@ -68,10 +68,7 @@ class SpanHabits:
     def written(self, before: int | None, forced: bytes) -> int | None:
         """The token written last time in the same place, if it writes the beginning of ``forced``."""
         token = self._places.get((before, forced[:_SAME_BYTES]))
-        if token is None:
-            return None
-        data = self._token_bytes(token)
-        return token if data and forced.startswith(data) else None
+        return token if token is not None and self._writes(token, forced) else None
 
     def written_like(self, before: int | None, forced: bytes) -> LikePlace | None:
         """The token written last where the same marks were to come, after ``before`` or else after something that ends like it."""
@@ -84,11 +81,7 @@ class SpanHabits:
 
     def in_place_of(self, expected: int, forced: bytes) -> int | None:
         """The token last written where the tokenizer has ``expected``, if it writes the beginning of ``forced``."""
-        for token in self._instead.get(expected, ()):
-            data = self._token_bytes(token)
-            if data and forced.startswith(data):
-                return token
-        return None
+        return next((token for token in self._instead.get(expected, ()) if self._writes(token, forced)), None)
 
     def space(self, space: FreeSpace) -> int | None:
         """The token written last in this place, where white space alone is free."""
@@ -100,6 +93,11 @@ class SpanHabits:
         self._places[place] = token
         if len(self._places) > _MAX_PLACES:
             del self._places[next(iter(self._places))]  # the one that came first
+
+    def _writes(self, token: int, forced: bytes) -> bool:
+        """Whether a token writes the beginning of a text."""
+        data = self._token_bytes(token) or None
+        return data is not None and forced.startswith(data)
 
     def _ending(self, token: int | None) -> str:
         """The kind of a token's last character: itself where it is a mark."""

@@ -7,7 +7,6 @@ are written, a least fixpoint finds the rules that match nothing, and the specs 
 
 from __future__ import annotations
 
-import json
 from functools import partial
 
 from scansion._kernel import ARRAY, JSON_STRING, LEX, OBJECT, TEXT, Language
@@ -18,7 +17,7 @@ from scansion.json_schema.lower_arrays import array_spec
 from scansion.json_schema.lower_objects import object_specs
 from scansion.json_schema.lower_plainly import write_anything, written_plainly
 from scansion.json_schema.normal_form import Normaliser
-from scansion.json_schema.scalars import NumberSet, StringSet
+from scansion.json_schema.scalars import NumberSet, StringSet, string_text
 from scansion.json_schema.shapes import LITERAL_LANGUAGES, LITERAL_TEXTS, Expr, Shape
 from scansion.json_schema.words import describe
 from scansion.program import ProgramBuilder
@@ -26,7 +25,6 @@ from scansion.program import ProgramBuilder
 __all__ = ["MAX_RULES", "Lowering"]
 
 MAX_RULES = 200_000  # distinct value expressions of one schema
-_encode = json.encoder.encode_basestring  # what json.dumps(text, ensure_ascii=False) writes
 
 
 class Lowering:
@@ -175,7 +173,7 @@ class Lowering:
                     self.feasibility.numbers[lexeme] = numbers
         if strings is not None:
             if strings.words:
-                texts += map(_encode, strings.words)
+                texts += map(string_text, strings.words)
             if strings.apart:
                 apart = [language for language in strings.apart if not language.is_nothing]
                 nodes += [builder.node(LEX, builder.lexeme(language, JSON_STRING), 0, label) for language in apart]

@@ -7,7 +7,6 @@ patterns, several sets of values) is left to it, and so is every mistake that it
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,7 @@ from scansion.json_schema.lower_arrays import MAX_DIFFERENT
 from scansion.json_schema.normal_form import place
 from scansion.json_schema.object_keywords import required
 from scansion.json_schema.scalar_keywords import numbers, strings
-from scansion.json_schema.scalars import ANY_NUMBER, ANYTHING, NumberSet, StringSet
+from scansion.json_schema.scalars import ANY_NUMBER, ANYTHING, NumberSet, StringSet, string_text
 from scansion.json_schema.shapes import ALL_LITERALS, FALSE, LITERAL_LANGUAGES, NULL, TRUE
 from scansion.json_schema.words import describe
 
@@ -51,7 +50,6 @@ __all__ = ["write_anything", "written_plainly"]
 _TYPED = STRING | NUMBER | OBJECT | ARRAY
 _PLAIN = TYPE | VALUES | _TYPED
 _WORDED = STRING | NUMBER
-_encode = json.encoder.encode_basestring  # what json.dumps(text, ensure_ascii=False) writes
 _NUMERIC = TYPE_NUMBER | TYPE_INTEGER
 _NUMBERS = ANY_NUMBER.language or Language.nothing()
 _LITERALS = LITERAL_LANGUAGES[ALL_LITERALS]
@@ -113,7 +111,7 @@ def _words_written(lowering: Lowering, rule: int, site: Site) -> bool:
     if not plain:
         for word in listed:
             whole(site, word, keyword)
-    texts = [_encode(word) for word in dict.fromkeys(listed)]
+    texts = [string_text(word) for word in dict.fromkeys(listed)]
     language = Language.literals(texts) if len(texts) > 1 else Language.literal(texts[0])
     label = lowering.builder.later_label(partial(describe, site.pointer, schema)) if site.pointer else -1
     lowering.builder.rules[rule] = _lexeme(lowering, language, TEXT, label)

@@ -31,6 +31,7 @@ __all__ = [
     "StringSet",
     "number_text",
     "same_number",
+    "string_text",
 ]
 
 MAX_POINTS = 5_000  # numbers tried one by one where the conditions on them are too many for an automaton
@@ -38,6 +39,7 @@ _COARSE = 1_000  # steps above it have so many residues that the kernel may not 
 MAX_APART = 8  # languages of one set of strings that are kept apart
 _COSTLY = 4  # intersections of this many languages are not united
 ANYTHING = Language.anything()
+string_text = json.encoder.encode_basestring  # of a string: what json.dumps(text, ensure_ascii=False) writes
 
 
 class StringSet:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scansion.grammar.token_sets import bind_tokens, needs_binding
 from scansion.languages.llama_cpp_symbols import BEGIN, CUT, CUT_ALLOWED, CUT_LATE, CUT_LATE_ALLOWED
-from scansion.matching import Constraint, Matcher
+from scansion.matching import Constraint, Matcher, one_by_one
 from scansion.program import ProgramData
 from scansion.vocabulary import Vocabulary
 
@@ -166,17 +166,10 @@ class LlamaCppMatcher(Matcher):
         return _bytes(super().forced_bytes(limit), stop=True)
 
     def follow(self, token_ids: Sequence[int], only: bool = False) -> list[bool]:
-        taken: list[bool] = []
-        for token_id in token_ids:
-            alone = only and self.only_token() == token_id
-            if not self.accept(token_id):
-                break
-            taken.append(alone)
-        return taken
+        return one_by_one.follow(self, token_ids, only)
 
     def outlook(self, limit: int = 4096) -> tuple[bytes, bytes, bool]:
-        forced = self.forced_bytes(limit)
-        return forced, b"" if forced else self.next_bytes(), self.is_complete
+        return one_by_one.outlook(self, limit)
 
     def shortest_completion(self, limit: int = 1 << 20) -> bytes | None:
         found = super().shortest_completion(limit)
