@@ -279,12 +279,12 @@ void bind_matching(nb::module_& m) {
                 nb::list out;
                 const Trie& trie = v.trie();
                 for (std::size_t i = 0; i < s.size();) {
-                    std::uint32_t node = v.child(0, static_cast<std::uint8_t>(s[i])), best = 0;
+                    std::uint32_t node = v.trie().child(0, static_cast<std::uint8_t>(s[i])), best = 0;
                     std::size_t length = 0, j = i + 1;
                     while (node) {
                         if (trie.nodes[node].token_count) best = node, length = j - i;
                         if (j >= s.size()) break;
-                        node = v.child(node, static_cast<std::uint8_t>(s[j++]));
+                        node = v.trie().child(node, static_cast<std::uint8_t>(s[j++]));
                     }
                     if (!best) return nb::none();
                     out.append(trie.tokens[trie.nodes[best].first_token]);

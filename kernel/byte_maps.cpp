@@ -1,15 +1,16 @@
 // Partitions of the byte values, interned, and their common refinements.
 #include "lexeme.h"
 
+#include <cstring>
+
 namespace scansion {
 
 const ByteMap* ByteMaps::intern(const std::array<std::uint8_t, 256>& cls, std::uint16_t count) {
-    std::uint64_t h = count;
-    for (std::size_t i = 0; i < 256; i += 8) {
-        std::uint64_t word = 0;
-        for (std::size_t j = 0; j < 8; ++j) word |= std::uint64_t{cls[i + j]} << (8 * j);
-        h = combine(h, word);
-    }
+    std::uint64_t words[32], lanes[4] = {count, 1, 2, 3};  // lanes apart from each other, so that the processor need not wait for any
+    std::memcpy(words, cls.data(), sizeof(words));
+    for (std::size_t i = 0; i < 32; i += 4)
+        for (std::size_t k = 0; k < 4; ++k) lanes[k] = (lanes[k] ^ words[i + k]) * 0x9e3779b97f4a7c15ULL, lanes[k] ^= lanes[k] >> 29;
+    const std::uint64_t h = combine(combine(lanes[0], lanes[1]), combine(lanes[2], lanes[3]));
     std::uint32_t found = table_.find(h, [&](std::uint32_t i) { return maps_[i]->cls == cls; });
     if (found != IndexTable::none) return maps_[found].get();
     auto map = std::make_unique<ByteMap>();

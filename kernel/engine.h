@@ -123,6 +123,8 @@ class Engine {
     // The state whose mask is this one's: counters far from their bounds, used keys, texts no token can complete and places in objects that
     // no token tells apart are folded. All calls are with the same view.
     StateId fold(StateId state, const TokenView& tokens);
+    // Nothing but one declared key, or one of very few, can be what is being read.
+    bool reads_one_key(StateId state) const;
     StateId after_key(StackId stack, std::uint32_t key, std::uint32_t text, std::uint32_t item = 0);  // text: trie node + 1, or 0 where `key` is given
     // The text of a unique array's item with one byte more; white space between JSON tokens is no part of it.
     std::uint32_t extend_item(std::uint32_t item, LexId lex, std::uint8_t byte);
@@ -171,8 +173,13 @@ class Engine {
         return std::any_of(stacks_[stack].items.begin(), stacks_[stack].items.end(), [](const Item& i) { return i.kind() == Resume::object_group; });
     }
     bool uses_keys(StackId stack) const { return stacks_[stack].uses_keys; }
-    // Texts of the keys that the object of a group's item declares.
-    const std::vector<std::uint32_t>& declared_keys(const Item& item) const { return key_nodes_[objects_[item.data].spec]; }
+    // Calls `visit(key, its node among the texts)` for each key that the object of a group's item declares.
+    template <class Visit>
+    void for_each_declared(const Item& item, Visit visit) const {
+        const std::uint32_t spec = objects_[item.data].spec;
+        const auto& properties = program_->objects[spec].properties;
+        for (std::size_t i = 0; i < key_nodes_[spec].size(); ++i) visit(lexemes_.key_text(properties[i].key), key_nodes_[spec][i]);
+    }
     std::uint32_t spec_of(const Item& item) const { return objects_[item.data].spec; }
     // Some object declares a key that begins so.
     bool begins_declared(std::uint32_t text) const { return text < declared_prefix_.size() && declared_prefix_[text]; }
@@ -285,6 +292,16 @@ class Engine {
             todo.pop_back();
         }
         return known(root);
+    }
+    // The stack of what `change` makes of the items, but for those that accept.
+    template <class Change>
+    StackId rewritten(StackId id, Change change) {
+        const std::span<const Item> items = stacks_[id].items;
+        if (items.size() == 1) return items[0].kind() == Resume::accept ? id : stack_of(change(items[0]));
+        std::vector<Item> out(items.begin(), items.end());
+        for (Item& i : out)
+            if (i.kind() != Resume::accept) i = change(i);
+        return intern_stack(std::move(out));
     }
     StackId intern_stack(std::vector<Item> items);
     StackId stack_of(const Item& item);

@@ -12,6 +12,7 @@ namespace {
 enum Tag : std::uint32_t { exact, members, value, keys, group, next_members, text };  // what a description is of
 constexpr std::uint32_t nothing = 0xffffffffu, no_description = 0xfffffffeu;
 constexpr std::uint32_t key_limit = 32;  // keys that may still be read, where they are described one by one
+constexpr std::uint32_t few_keys = 3;     // the same, where they are not described at all
 }  // namespace
 
 // Separators as JSON has them: white space about one comma or one colon, so that `KeyTails` speaks of them.
@@ -241,13 +242,10 @@ Item Engine::fold_item(Item item, LexId lex, const TokenView& tokens) {
 // Of a stack below the one a thread goes on with.
 StackId Engine::fold_stack(StackId root, const TokenView& tokens) {
     return from_outside(root, [&](StackId s) { return stacks_[s].folded; }, [&](StackId id) {
-        std::vector<Item> items(stacks_[id].items.begin(), stacks_[id].items.end());
-        for (Item& i : items) {
-            if (i.kind() == Resume::accept) continue;
+        const StackId folded = rewritten(id, [&](Item i) {
             i.parent = stacks_[i.parent].folded;
-            i = fold_item(i, dead_lex, tokens);
-        }
-        const StackId folded = intern_stack(std::move(items));
+            return fold_item(i, dead_lex, tokens);
+        });
         stacks_[id].folded = folded;
         stacks_[folded].folded = folded;
     });
@@ -260,18 +258,24 @@ StackId Engine::fold_top(StackId stack, LexId lex, const TokenView& tokens) {
     }
     StackId& known = stacks_[stack].folded_top[before_comma(lex)];
     if (known != unknown_state) return known;
-    std::vector<Item> items(stacks_[stack].items.begin(), stacks_[stack].items.end());
-    for (Item& i : items) {
-        if (i.kind() == Resume::accept) continue;
+    return known = rewritten(stack, [&](Item i) {
         i.parent = fold_stack(i.parent, tokens);
-        i = fold_item(i, lex, tokens);
-    }
-    return known = intern_stack(std::move(items));
+        return fold_item(i, lex, tokens);
+    });
 }
 
 bool Engine::reads_keys(const Thread& t) const {
     if (t.is_token() || t.text || t.item || !lexemes_.in_keys(t.lex) || lexemes_.accepting(t.lex)) return false;
     return stacks_[t.stack].items.size() == 1 && stacks_[t.stack].items[0].kind() == Resume::object_key;
+}
+
+bool Engine::reads_one_key(StateId id) const {
+    const State& s = states_[id];
+    if (s.count != 1 || s.accepting) return false;
+    const Thread& t = threads_[s.first];
+    if (!reads_keys(t)) return false;
+    const KeyCursor at = lexemes_.cursor(t.lex);
+    return at.depth > 0 && at.count <= few_keys;
 }
 
 // Where any key may come, a declared one being read matters to tokens that end it alone.

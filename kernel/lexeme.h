@@ -130,11 +130,12 @@ class Lexemes {
     LexId step(LexId id, std::uint8_t byte) { return row(id).step(byte); }
     bool goes_on(LexId id) { return in_keys(id) ? !states_[id].accepting : row(id).live_bytes != 0; }  // some byte leads on
     bool accepting(LexId id) const { return states_[id].accepting; }
+    // White space and a value's opening quote: what nearly every grammar has.
+    bool common(LexId id) { return states_[id].key.mode == LexMode::quote || spaced(id); }
     // Worth a slice of the vocabulary; states inside key sets belong to one object and are walked.
     bool dense(LexId id) {
         if (in_keys(id)) return false;
-        const LexRow& r = row(id);
-        return r.live_bytes >= 8 || (states_[id].key.mode == LexMode::text && r.step(' ') == id);  // white space too
+        return row(id).live_bytes >= 8 || spaced(id);
     }
     // Kinds of bytes (trie.h) that lead from the state back to itself.
     std::uint64_t looping_kinds(LexId id);
@@ -155,6 +156,7 @@ class Lexemes {
     ByteMaps maps;  // under Languages::mutex
 
   private:
+    bool spaced(LexId id) { return states_[id].key.mode == LexMode::text && row(id).step(' ') == id; }
     Lexemes();
     struct Key {
         std::string decoded, spelled;

@@ -37,12 +37,9 @@ void Masks::doubtful(StateId state, const Memo& memo, Doubts& out) {
             engine_.for_each_used(t.stack, [&](std::uint32_t key) {
                 if (here != TextTrie::root && !texts.starts_with(key, here)) return;
                 // In a key language with few words left a token may also die before it closes the key.
-                if (here == TextTrie::root && !prefixes) {
-                    const auto& nodes = closing_nodes(lex, key);
-                    out.closing.insert(out.closing.end(), nodes.begin(), nodes.end());
-                } else {
-                    collect_along(0, lex, texts.text(key), texts.text(here).size(), prefixes, out);
-                }
+                const std::string text = texts.text(key);
+                const std::size_t read = texts.depth(here);
+                if (prefixes || vocabulary_.may_close(lexemes_[lex].key.mode, std::string_view(text).substr(read))) collect_along(0, lex, text, read, prefixes, out);
             });
         }
         if (!memo.key_starts.empty())
@@ -104,17 +101,6 @@ std::uint32_t Masks::add_item_mark(std::uint32_t keys, bool ended) {
     const std::uint32_t mark = end ? second_item_end : ended ? item_end : item_part;
     const bool there = mark == item_part ? part : mark == second_item_end && second;
     return there ? keys : add_closed(keys, mark);
-}
-
-// Nodes of the vocabulary's trie where a key `text` that begins in `lex` is closed.
-const std::vector<std::uint32_t>& Masks::closing_nodes(LexId lex, std::uint32_t text) {
-    auto [it, fresh] = closing_.try_emplace(std::uint64_t{lex} << 32 | text);
-    if (fresh) {
-        Doubts found;
-        collect_along(0, lex, engine_.texts().text(text), 0, false, found);
-        it->second = std::move(found.closing);
-    }
-    return it->second;
 }
 
 std::uint32_t Masks::close_key(std::uint32_t keys, std::uint32_t text) {

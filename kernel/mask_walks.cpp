@@ -37,9 +37,8 @@ std::uint32_t Masks::mark_comma(const Thread& t, std::uint32_t keys) {
     return key ? add_closed(keys, few_keys) : keys;
 }
 
-bool Masks::step_thread(const Thread& t, std::uint8_t byte, std::uint32_t& keys) {
-    LexId lex = lexemes_.step(t.lex, byte);
-    if (lex == dead_lex) return false;
+// `lex`: where `byte` leads the thread's lexeme.
+bool Masks::step_thread(const Thread& t, LexId lex, std::uint8_t byte, std::uint32_t& keys) {
     std::uint32_t text = t.text;
     if (text && text != foreign_text) {
         std::uint8_t decoded[4];
@@ -102,13 +101,15 @@ void Masks::tidy(std::size_t begin) {
 }
 
 // One child of a node: the threads that follow its byte are pushed, looked below, and dropped.
-void Masks::child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
+void Masks::child(const Trie& trie, std::uint32_t node, std::size_t begin, std::span<const LexRow* const> rows, std::uint32_t keys) {
     const TrieNode& n = trie.nodes[node];
     const std::size_t mark = threads_.size();
     bool alive = false;
-    for (std::size_t i = begin; i < end; ++i) {
-        const Thread t = threads_[i];
-        alive |= step_thread(t, n.byte, keys);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const LexId lex = rows[i]->step(n.byte);
+        if (lex == dead_lex) continue;
+        const Thread t = threads_[begin + i];
+        alive |= step_thread(t, lex, n.byte, keys);
     }
     if (alive) below(trie, node, mark, keys);
     threads_.resize(mark);
@@ -133,43 +134,31 @@ void Masks::below(const Trie& trie, std::uint32_t node, std::size_t mark, std::u
 }
 
 namespace {
-// `vocabulary`: whose trie it is, if it is one's. A node of many children is driven by the bytes the grammar allows (`live`), not by those the
-// vocabulary has; of another, children that the grammar does not allow are not touched.
+// `wide`: the node's children by byte, where it has many: then the bytes that the grammar allows (`live`) lead the walk, not those the trie has.
+// Of another node, children that the grammar does not allow are not touched.
 template <class Visit>
-void for_each_child(const Trie& trie, const Vocabulary* vocabulary, std::uint32_t node, const std::uint64_t live[4], Visit visit) {
-    if (vocabulary) {
-        const auto* wide = vocabulary->wide(node);
-        if (!wide) {
-            const auto [bytes, nodes] = vocabulary->children(node);
-            for (std::size_t i = 0; i < bytes.size(); ++i)
-                if (live[bytes[i] / 64] >> (bytes[i] % 64) & 1) visit(nodes[i]);
-            return;
-        }
-        for (std::uint32_t w = 0; w < 4; ++w)
-            for (std::uint64_t bits = live[w]; bits; bits &= bits - 1)
-                if (std::uint32_t c = (*wide)[w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]) visit(c);
+void for_each_child(const Trie& trie, const std::array<std::uint32_t, 256>* wide, std::uint32_t node, const std::uint64_t live[4], Visit visit) {
+    if (!wide) {
+        const auto [bytes, nodes] = trie.children(node);
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            if (live[bytes[i] / 64] >> (bytes[i] % 64) & 1) visit(nodes[i]);
         return;
     }
-    const std::uint32_t stop = trie.nodes[node].end;
-    for (std::uint32_t c = node + 1; c < stop; c = trie.nodes[c].end) visit(c);
+    for (std::uint32_t w = 0; w < 4; ++w)
+        for (std::uint64_t bits = live[w]; bits; bits &= bits - 1)
+            if (std::uint32_t c = (*wide)[w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]) visit(c);
 }
 }  // namespace
 
 // Keys that are spelled in one way alone are looked up in the trie, not stepped through it.
 void Masks::walk_keys(const Trie& trie, std::uint32_t node, KeyCursor at, StackId stack, std::uint32_t keys) {
     const auto* wide = &trie == &vocabulary_.trie() ? vocabulary_.wide(node) : nullptr;
-    const std::uint32_t stop = trie.nodes[node].end;
-    std::uint32_t c = node + 1;
     while (at.count > 0) {
         const std::uint8_t byte = lexemes_.key_byte(at.keys[0], at.depth);
         const KeyCursor to{at.keys, lexemes_.same_byte(at), at.depth + 1};
         at = {at.keys + to.count, at.count - to.count, at.depth};
-        if (wide)
-            c = (*wide)[byte];
-        else
-            while (c < stop && trie.nodes[c].byte < byte) c = trie.nodes[c].end;  // both ascend
-        if (!wide && c == stop) return;
-        if (c == 0 || trie.nodes[c].byte != byte) continue;
+        const std::uint32_t c = wide ? (*wide)[byte] : trie.child(node, byte);
+        if (c == 0) continue;
         if (to.count == 1 && to.depth == lexemes_.key_spelling(to.keys[0]).size()) {
             const std::size_t mark = threads_.size();
             if (push_state(engine_.after_key(stack, to.keys[0], 0))) below(trie, c, mark, mark_begun(mark, keys));
@@ -190,8 +179,9 @@ void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint
         const LexId to = row.step(n.byte);
         if (to == dead_lex) return;
         if (lexemes_.accepting(to) || (own && n.end - c > slice_nodes)) {
+            const LexRow* rows[] = {&row};
             threads_.push_back(t);
-            child(trie, c, threads_.size() - 1, threads_.size(), keys);
+            child(trie, c, threads_.size() - 1, rows, keys);
             threads_.pop_back();
             return;
         }
@@ -199,7 +189,7 @@ void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint
         set_tokens(trie, n, with);
         if (n.end != c + 1) walk_plain(trie, c, {to, 0, t.stack, 0}, with);
     };
-    for_each_child(trie, own ? &vocabulary_ : nullptr, node, row.live, visit);
+    for_each_child(trie, own ? vocabulary_.wide(node) : nullptr, node, row.live, visit);
 }
 
 void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
@@ -213,11 +203,15 @@ void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::s
     if (end == begin + 1 && !threads_[begin].text && !threads_[begin].item) return walk_plain(trie, node, threads_[begin], keys);
     const bool own = &trie == &vocabulary_.trie();
     std::uint64_t live[4] = {0, 0, 0, 0};
-    for (std::size_t i = begin; own && i < end; ++i) {
-        const LexRow& row = lexemes_.row(threads_[i].lex);
-        for (int w = 0; w < 4; ++w) live[w] |= row.live[w];
+    std::array<const LexRow*, walk_width> few;
+    std::vector<const LexRow*> many;
+    if (end - begin > walk_width) many.resize(end - begin);
+    const std::span<const LexRow*> rows{many.empty() ? few.data() : many.data(), end - begin};
+    for (std::size_t i = begin; i < end; ++i) {
+        rows[i - begin] = &lexemes_.row(threads_[i].lex);
+        for (int w = 0; w < 4; ++w) live[w] |= rows[i - begin]->live[w];
     }
-    for_each_child(trie, own ? &vocabulary_ : nullptr, node, live, [&](std::uint32_t c) { child(trie, c, begin, end, keys); });
+    for_each_child(trie, own ? vocabulary_.wide(node) : nullptr, node, live, [&](std::uint32_t c) { child(trie, c, begin, rows, keys); });
 }
 
 // ---- walking over interned states ------------------------------------------------------------------------------

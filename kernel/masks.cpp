@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "bits.h"
+
 namespace scansion {
 
 // ---- memo ------------------------------------------------------------------------------------------------------
@@ -13,13 +15,24 @@ void Masks::fill_finished(std::uint32_t* out) const {
     for (std::uint32_t id : vocabulary_.eos()) out[id / 32] |= 1u << (id % 32);
 }
 
-void Masks::fill(StateId state, std::uint32_t* out) { write(memos_[memo_for(state)], out); }
+void Masks::fill(StateId state, std::uint32_t* out) {
+    const std::uint32_t memo = memo_for(state);
+    if (memo == in_scratch_)
+        std::memcpy(out, scratch_.data(), scratch_.size() * 4);
+    else
+        write(memos_[memo], out);
+}
+
+void Masks::write_scratch(const Memo& memo) {
+    in_scratch_ = nothing_in_scratch;
+    scratch_.resize(vocabulary_.words());
+    write(memo, scratch_.data());
+}
 
 std::int64_t Masks::only(StateId state) {
     const Memo& memo = memos_[memo_for(state)];
     if (!memo.whole && !memo.base && memo.set.size() > memo.cleared.size() + 1) return -1;
-    scratch_.resize(vocabulary_.words());
-    write(memo, scratch_.data());
+    write_scratch(memo);
     std::int64_t found = -1;
     for (std::size_t w = 0; w < scratch_.size(); ++w) {
         if (!scratch_[w]) continue;
@@ -45,8 +58,20 @@ std::uint32_t Masks::memo_for(StateId state) {
     if (known(state)) return memo_of_state_[state] - 1;
     if (memo_bytes_ > memo_budget) {
         memos_.clear();
+        in_scratch_ = nothing_in_scratch;
         std::fill(memo_of_state_.begin(), memo_of_state_.end(), 0);
         memo_bytes_ = 0;
+    }
+    if (engine_.reads_one_key(state)) {  // its mask is sooner made than what other masks it might share
+        Memo memo;
+        compute(state, memo);
+        const std::vector<std::uint32_t> refused = refused_in(state, memo);
+        memo.questioned.clear();
+        memo.key_starts.clear();
+        memo.cleared.insert(memo.cleared.end(), refused.begin(), refused.end());
+        const std::uint32_t own = store(state, std::move(memo));
+        if (refused.empty()) in_scratch_ = own;
+        return own;
     }
     const StateId folded = engine_.fold(state, tokens_);
     std::uint32_t shared;
@@ -56,7 +81,7 @@ std::uint32_t Masks::memo_for(StateId state) {
         Memo memo;
         compute(folded, memo);
         shared = store(folded, std::move(memo));
-        if (is_real(folded)) settle(folded, memos_[shared]);
+        if (!is_real(folded) || !settle(folded, memos_[shared])) in_scratch_ = shared;
     }
     if (folded == state) return shared;
     const std::vector<std::uint32_t> refused = refused_in(state, memos_[shared]);
@@ -78,13 +103,14 @@ bool Masks::is_real(StateId state) const {
     return true;
 }
 
-// Tokens that hold one key twice; in a state that folds to itself nothing else can be doubtful.
-void Masks::settle(StateId state, Memo& memo) {
+// Tokens that hold one key twice, taken away; whether there are any. In a state that folds to itself nothing else can be doubtful.
+bool Masks::settle(StateId state, Memo& memo) {
     auto same = [](const auto& q) { return q.first == same_key; };
-    if (std::none_of(memo.questioned.begin(), memo.questioned.end(), same)) return;
+    if (std::none_of(memo.questioned.begin(), memo.questioned.end(), same)) return false;
     const std::vector<std::uint32_t> refused = refused_in(state, memo);
     memo.cleared.insert(memo.cleared.end(), refused.begin(), refused.end());
     std::erase_if(memo.questioned, same);
+    return !refused.empty();
 }
 
 // Of the tokens that the mask of a folded state allows, those that the state itself does not.
@@ -96,8 +122,7 @@ std::vector<std::uint32_t> Masks::refused_in(StateId state, const Memo& memo) {
         if (is_set(memo, id) && engine_.step(state, *vocabulary_.text(id)) == dead_state && engine_.step_token(state, id) == dead_state) refused.push_back(id);
     if (doubts.closing.empty()) return refused;
     const Trie& trie = vocabulary_.trie();
-    scratch_.resize(vocabulary_.words());
-    write(memo, scratch_.data());
+    write_scratch(memo);
     for (std::uint32_t node : doubts.closing) {
         const std::uint32_t first = trie.nodes[node].first_token, last = trie.nodes[trie.nodes[node].end].first_token;
         if (std::none_of(trie.tokens.begin() + first, trie.tokens.begin() + last, [&](std::uint32_t id) { return scratch_[id / 32] >> (id % 32) & 1; })) continue;
@@ -123,6 +148,7 @@ void Masks::write(const Memo& memo, std::uint32_t* out) const {
 
 void Masks::compute(StateId state, Memo& memo) {
     begun_ = false;
+    in_scratch_ = nothing_in_scratch;
     added_.clear();
     questioned_.clear();
     closed_.clear();
@@ -130,7 +156,6 @@ void Masks::compute(StateId state, Memo& memo) {
     threads_.clear();
     base_.reset();
     cleared_.clear();
-    whole_ = false;
     push_state(state);
     add_threads(0, 0, threads_.size(), TextTrie::none);
     begin(nullptr);
@@ -147,7 +172,7 @@ void Masks::compute(StateId state, Memo& memo) {
     std::sort(questioned_.begin(), questioned_.end());
     memo.questioned = questioned_;
     memo.key_starts = key_starts_;
-    if (whole_ || added_.size() > list_limit) {
+    if (added_.size() > list_limit) {
         memo.whole = vocabulary_.whole(scratch_);
         return;
     }
@@ -159,16 +184,6 @@ void Masks::compute(StateId state, Memo& memo) {
         for (std::uint32_t id : cleared_)
             if ((base_->bits[id / 32] >> (id % 32) & 1) && !(scratch_[id / 32] >> (id % 32) & 1)) memo.cleared.push_back(id);
 }
-
-namespace {
-// The widest mask has some ten thousand words; the processor's widest registers are worth asking for.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-__attribute__((target_clones("avx2", "default")))
-#endif
-void join_bits(std::uint32_t* out, const std::uint32_t* bits, std::size_t words) {
-    for (std::size_t w = 0; w < words; ++w) out[w] |= bits[w];
-}
-}  // namespace
 
 // ---- slices ----------------------------------------------------------------------------------------------------
 
@@ -243,7 +258,7 @@ void Masks::add_slice(const std::shared_ptr<const Slice>& slice, std::uint32_t k
     } else if (!begun_) {
         begin(&slice);
     } else if (slice != base_) {
-        whole_ = true;
+        base_ = base_ ? vocabulary_.joined(*base_, *slice) : slice;
         join_bits(scratch_.data(), slice->bits.data(), scratch_.size());
     }
     for (std::uint32_t id : slice->stay) set(id, keys);
@@ -302,15 +317,15 @@ void Masks::add_key(std::uint32_t node, const Thread& t, const std::shared_ptr<c
 const Masks::KeyEnds& Masks::declared_ends(std::uint32_t node, const Thread& t, const Item& item) {
     auto [it, fresh] = declared_ends_.try_emplace({engine_.spec_of(item), node, t.lex, t.text});
     if (fresh) {
-        const TextTrie& texts = engine_.texts();
-        const std::uint32_t here = t.text - 1;
+        const std::string read = engine_.texts().text(t.text - 1);
+        const LexMode mode = lexemes_[t.lex].key.mode;
         Doubts found;
-        for (std::uint32_t key : engine_.declared_keys(item)) {
-            if (!texts.starts_with(key, here)) continue;
-            collect_along(node, t.lex, texts.text(key), texts.text(here).size(), false, found);
-            for (std::uint32_t end : found.closing) it->second.emplace_back(end, key);
+        engine_.for_each_declared(item, [&](const std::string& key, std::uint32_t text) {
+            if (!key.starts_with(read) || (node == 0 && !vocabulary_.may_close(mode, std::string_view(key).substr(read.size())))) return;
+            collect_along(node, t.lex, key, read.size(), false, found);
+            for (std::uint32_t end : found.closing) it->second.emplace_back(end, text);
             found.closing.clear();
-        }
+        });
     }
     return it->second;
 }

@@ -74,13 +74,13 @@ class Masks {
     };
     void doubtful(StateId state, const Memo& memo, Doubts& out);
     bool is_real(StateId state) const;
-    void settle(StateId state, Memo& memo);
+    bool settle(StateId state, Memo& memo);
+    void write_scratch(const Memo& memo);
     std::vector<std::uint32_t> refused_in(StateId state, const Memo& memo);
     void look_again(std::uint32_t node, StateId state, std::vector<std::uint32_t>& refused);
     bool is_set(const Memo& memo, std::uint32_t id) const;
     std::uint32_t close_key(std::uint32_t keys, std::uint32_t text);
     void doubtful_items(const Thread& thread, const Memo& memo, Doubts& out);
-    const std::vector<std::uint32_t>& closing_nodes(LexId lex, std::uint32_t text);
 
     void add_threads(std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void add_dense(std::uint32_t node, const Thread& thread, std::uint32_t keys);
@@ -94,11 +94,11 @@ class Masks {
     void walk_remainders(const Slice& slice, StateId after, std::uint32_t keys);
     const KeyEnds& declared_ends(std::uint32_t node, const Thread& thread, const Item& item);
     void walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
-    void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
+    void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::span<const LexRow* const> rows, std::uint32_t keys);
     void below(const Trie& trie, std::uint32_t node, std::size_t mark, std::uint32_t keys);
     void walk_keys(const Trie& trie, std::uint32_t node, KeyCursor at, StackId stack, std::uint32_t keys);
     void walk_plain(const Trie& trie, std::uint32_t node, Thread thread, std::uint32_t keys);
-    bool step_thread(const Thread& thread, std::uint8_t byte, std::uint32_t& keys);  // pushes what follows; false: nothing does
+    bool step_thread(const Thread& thread, LexId lex, std::uint8_t byte, std::uint32_t& keys);  // pushes what follows; false: nothing does
     bool push_state(StateId state);  // false: nothing is there
     void tidy(std::size_t begin);
     bool sliceable(const Thread& thread, std::uint32_t node);
@@ -137,7 +137,6 @@ class Masks {
     std::vector<std::uint32_t> memo_of_state_;  // index + 1
     std::vector<Memo> memos_;
     std::size_t memo_bytes_ = 0;
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> closing_;  // lexeme state << 32 | text
     std::map<std::array<std::uint32_t, 4>, KeyEnds> declared_ends_;          // object, node, lexeme state, text
 
     // of the mask being computed
@@ -150,7 +149,8 @@ class Masks {
     std::shared_ptr<const Slice> base_;
     std::vector<std::uint32_t> cleared_;  // ids taken away again, unless set since
     bool begun_ = false;  // scratch_ is this mask's
-    bool whole_ = false;
+    static constexpr std::uint32_t nothing_in_scratch = 0xffffffffu;
+    std::uint32_t in_scratch_ = nothing_in_scratch;  // the memo whose mask scratch_ holds
 };
 
 }  // namespace scansion

@@ -234,7 +234,7 @@ std::int64_t Matcher::only() const {
     std::uint32_t node = 0, found = 0, token = 0;
     StateId s = now();
     for (int byte; (byte = only_byte(engine, s)) >= 0;) {
-        node = v.child(node, static_cast<std::uint8_t>(byte));
+        node = trie.child(node, static_cast<std::uint8_t>(byte));
         if (!node) {
             if (engine.accepting(now()) || engine.has_token_edges(now())) break;
             return found ? std::int64_t{token} : -1;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bits.h"
 #include "vocabulary.h"
 
 namespace scansion {
@@ -175,14 +176,22 @@ std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, const Difference& 
     return out;
 }
 
+std::shared_ptr<const Slice> Vocabulary::joined(const Slice& one, const Slice& other) {
+    const std::pair key{one.serial, other.serial};
+    {
+        std::lock_guard lock(mutex_);
+        if (auto known = joined_.find(key); known != joined_.end()) return known->second;
+    }
+    auto both = std::make_shared<Slice>();
+    both->bits = one.bits;
+    join_bits(both->bits.data(), other.bits.data(), both->bits.size());
+    std::lock_guard lock(mutex_);
+    if (joined_.size() * words() * 4 > whole_budget) joined_.clear();
+    return joined_.emplace(key, std::move(both)).first->second;
+}
+
 Vocabulary::Bits Vocabulary::whole(const std::vector<std::uint32_t>& bits) {
-    std::array<std::uint64_t, 8> lanes{1, 2, 3, 4, 5, 6, 7, 8};  // apart from each other, so that the processor need not wait for any
-    std::size_t at = 0;
-    for (; at + 16 <= bits.size(); at += 16)
-        for (std::size_t k = 0; k < 8; ++k) lanes[k] = (lanes[k] ^ (std::uint64_t{bits[at + 2 * k]} << 32 | bits[at + 2 * k + 1])) * 0x9e3779b97f4a7c15ULL;
-    std::uint64_t hash = 0;
-    for (; at < bits.size(); ++at) hash = combine(hash, bits[at]);
-    for (std::uint64_t lane : lanes) hash = combine(hash, lane);
+    const std::uint64_t hash = hash_of_bits(bits.data(), bits.size());
     std::lock_guard lock(mutex_);
     const std::uint32_t same = whole_table_.find(hash, [&](std::uint32_t i) { return *wholes_[i] == bits; });
     if (same != IndexTable::none) return wholes_[same];

@@ -8,25 +8,31 @@ namespace scansion {
 
 std::shared_ptr<const Slice> Vocabulary::cached(std::uint64_t key) {
     std::lock_guard lock(mutex_);
-    auto it = slices_.find(key);
-    if (it == slices_.end()) return nullptr;
-    if (it->second.use != recent_.begin()) recent_.splice(recent_.begin(), recent_, it->second.use);
-    return it->second.slice;
+    const std::uint32_t at = slice_of_.find(key);
+    if (at == FlatMap::none) return nullptr;
+    slices_[at].used = ++looks_;
+    return slices_[at].slice;
 }
 
 std::shared_ptr<const Slice> Vocabulary::keep(std::uint64_t key, std::shared_ptr<const Slice> built) {
     std::lock_guard lock(mutex_);
-    if (auto it = slices_.find(key); it != slices_.end()) return it->second.slice;
-    recent_.push_front(key);
-    slices_[key] = {built, recent_.begin()};
+    if (const std::uint32_t at = slice_of_.find(key); at != FlatMap::none) return slices_[at].slice;
     slice_bytes_ += built->bytes();
-    while (slice_bytes_ > slice_budget && recent_.size() > 1) {
-        auto old = slices_.find(recent_.back());
-        slice_bytes_ -= old->second.slice->bytes();
-        slices_.erase(old);
-        recent_.pop_back();
-    }
+    if (slice_bytes_ > slice_budget) drop_oldest();
+    slice_of_.insert(key, static_cast<std::uint32_t>(slices_.size()));
+    slices_.push_back({key, ++looks_, built});
     return built;
+}
+
+// Down to seven eighths of the budget, as sorting them takes longer than dropping one.
+void Vocabulary::drop_oldest() {
+    std::sort(slices_.begin(), slices_.end(), [](const Cached& a, const Cached& b) { return a.used > b.used; });
+    while (slice_bytes_ > slice_budget / 8 * 7 && !slices_.empty()) {
+        slice_bytes_ -= slices_.back().slice->bytes();
+        slices_.pop_back();
+    }
+    slice_of_ = {};
+    for (std::size_t i = 0; i < slices_.size(); ++i) slice_of_.insert(slices_[i].key, static_cast<std::uint32_t>(i));
 }
 
 std::shared_ptr<const Slice> Vocabulary::slice(std::uint32_t node, LexId lex) {
@@ -124,7 +130,7 @@ std::shared_ptr<const Trie> Vocabulary::remainders_below(std::vector<std::uint32
         remainder_table_.clear();
         remainder_bytes_ = 0;
     }
-    remainder_bytes_ += trie->nodes.capacity() * sizeof(TrieNode) + (trie->tokens.capacity() + nodes.capacity()) * 4 + sizeof(Trie) + sizeof(Remainders);
+    remainder_bytes_ += trie->bytes() + nodes.capacity() * 4 + sizeof(Trie) + sizeof(Remainders);
     remainder_table_.insert(hash, static_cast<std::uint32_t>(remainders_.size()));
     remainders_.push_back({std::move(nodes), std::move(trie)});
     return remainders_.back().trie;
@@ -234,11 +240,11 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         std::uint32_t sequences;   // UTF-8 sequences begun so far: the same but for escapes
     };
     auto level = [&](std::uint32_t children, std::uint32_t count, std::uint32_t state, std::uint32_t characters, std::uint32_t sequences) {
-        const Branch* at = branches_.all.data() + children;
+        const Branch* at = branches_.data() + children;
         const WalkedState& s = states[state];
         return Level{at, at + count, state, s.next, s.classes, s.accepts ? 0 : s.loops, characters, sequences};
     };
-    auto node_of = [&](const Branch& b) { return branches_.nodes[static_cast<std::size_t>(&b - branches_.all.data())]; };
+    auto node_of = [&](const Branch& b) { return trie_.child_nodes[static_cast<std::size_t>(&b - branches_.data())]; };
     // Tokens from `first` on at or below a node, all of which stay in the state that has been reached with so many characters.
     auto measure_whole = [&](std::uint32_t n, std::uint32_t first, std::uint32_t characters, std::uint32_t sequences, std::uint32_t still) {
         if (from > 0 && characters + most_below_[n] + 1 + still < from) return;
@@ -246,8 +252,8 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
     };
     std::vector<Level> path;
     path.reserve(longest_ + 2);
-    const std::uint32_t first_child = branches_.children[node];
-    Level here = level(first_child, branches_.children[node + 1] - first_child, states.number(lex), 0, 0);
+    const std::uint32_t first_child = trie_.first_child[node];
+    Level here = level(first_child, trie_.first_child[node + 1] - first_child, states.number(lex), 0, 0);
     while (true) {
         while (here.at == here.end && !path.empty()) here = path.back(), path.pop_back();
         if (here.at == here.end) break;
@@ -286,7 +292,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         here = level(b.children, b.child_count, to, characters, sequences);
     }
     const TrieNode& root = trie_.nodes[node];
-    keep_stay(*slice, root.first_token + root.token_count, trie_.nodes[root.end].first_token, gaps, node == 0 ? base_limit : dense_limit);
+    keep_stay(*slice, root.first_token + root.token_count, trie_.nodes[root.end].first_token, gaps, node ? dense_limit : Lexemes::instance().common(lex) ? 0 : base_limit);
     keep_exits(*slice, exits);
     if (far) *far = states.farthest;
     if (measure) {  // counting sort: lengths are small, tokens many

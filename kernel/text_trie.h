@@ -35,6 +35,11 @@ class TextTrie {
         for (; node != root; node = nodes_[node].parent) out.push_back(static_cast<char>(nodes_[node].byte));
         return {out.rbegin(), out.rend()};
     }
+    std::size_t depth(std::uint32_t node) const {  // bytes
+        std::size_t depth = 0;
+        for (; node != root; node = nodes_[node].parent) ++depth;
+        return depth;
+    }
     // True where `prefix` is `node` or an ancestor of it.
     bool starts_with(std::uint32_t node, std::uint32_t prefix) const {
         while (node > prefix) node = nodes_[node].parent;  // ancestors have smaller ids

@@ -1,9 +1,30 @@
 #include "trie.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace scansion {
+
+void Trie::index_children() {
+    child_bytes.reserve(size());
+    child_nodes.reserve(size());
+    first_child.reserve(nodes.size());
+    for (std::uint32_t n = 0; n < size(); ++n) {
+        first_child.push_back(static_cast<std::uint32_t>(child_nodes.size()));
+        for (std::uint32_t c = n + 1; c < nodes[n].end; c = nodes[c].end) {
+            child_bytes.push_back(nodes[c].byte);
+            child_nodes.push_back(c);
+        }
+    }
+    first_child.push_back(static_cast<std::uint32_t>(child_nodes.size()));
+}
+
+std::uint32_t Trie::child(std::uint32_t node, std::uint8_t byte) const {
+    const auto [bytes, below] = children(node);
+    const void* found = bytes.empty() ? nullptr : std::memchr(bytes.data(), byte, bytes.size());
+    return found ? below[static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes.data())] : 0;
+}
 
 Trie build_trie(const std::vector<std::pair<std::string_view, std::uint32_t>>& entries) {
     Trie trie;
@@ -29,6 +50,7 @@ Trie build_trie(const std::vector<std::pair<std::string_view, std::uint32_t>>& e
     }
     for (std::uint32_t n : path) trie.nodes[n].end = static_cast<std::uint32_t>(trie.nodes.size());
     trie.nodes.push_back({static_cast<std::uint32_t>(trie.nodes.size()) + 1, static_cast<std::uint32_t>(trie.tokens.size()), 0, 0});
+    trie.index_children();
     return trie;
 }
 
@@ -61,6 +83,7 @@ Trie merge_subtries(const Trie& trie, const std::vector<std::uint32_t>& roots) {
     merge_below(trie, roots, out);
     out.nodes[0].end = static_cast<std::uint32_t>(out.nodes.size());
     out.nodes.push_back({static_cast<std::uint32_t>(out.nodes.size()) + 1, static_cast<std::uint32_t>(out.tokens.size()), 0, 0});
+    out.index_children();
     return out;
 }
 
@@ -95,26 +118,13 @@ SubtreeKinds subtree_kinds(const Trie& trie) {
     return kinds;
 }
 
-Branches find_branches(const Trie& trie, const SubtreeKinds& kinds) {
-    Branches out;
-    out.all.reserve(trie.size());
-    out.bytes.reserve(trie.size());
-    out.nodes.reserve(trie.size());
-    out.children.reserve(trie.nodes.size());
-    for (std::uint32_t n = 0; n < trie.size(); ++n) {
-        out.children.push_back(static_cast<std::uint32_t>(out.all.size()));
-        for (std::uint32_t c = n + 1; c < trie.nodes[n].end; c = trie.nodes[c].end) {
-            const std::uint8_t byte = trie.nodes[c].byte;
-            out.all.push_back({byte < 0x80 ? kinds.below[c] : kinds.through[c], 0, 0, byte});
-            out.bytes.push_back(byte);
-            out.nodes.push_back(c);
-        }
-    }
-    out.children.push_back(static_cast<std::uint32_t>(out.all.size()));
-    for (std::size_t i = 0; i < out.all.size(); ++i) {
-        Branch& b = out.all[i];
-        b.children = out.children[out.nodes[i]];
-        b.child_count = static_cast<std::uint16_t>(out.children[out.nodes[i] + 1] - b.children);
+std::vector<Branch> find_branches(const Trie& trie, const SubtreeKinds& kinds) {
+    std::vector<Branch> out;
+    out.reserve(trie.child_nodes.size());
+    for (std::uint32_t c : trie.child_nodes) {
+        const std::uint8_t byte = trie.nodes[c].byte;
+        const std::uint32_t first = trie.first_child[c];
+        out.push_back({byte < 0x80 ? kinds.below[c] : kinds.through[c], first, static_cast<std::uint16_t>(trie.first_child[c + 1] - first), byte});
     }
     return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,7 +19,23 @@ struct TrieNode {
 struct Trie {
     std::vector<TrieNode> nodes;  // nodes[0] is the root; one sentinel at the end
     std::vector<std::uint32_t> tokens;
+    // The children of a node side by side: those that a walk leaves out cost it no trip to memory.
+    std::vector<std::uint8_t> child_bytes;
+    std::vector<std::uint32_t> child_nodes, first_child;  // of node n: from first_child[n] to first_child[n + 1]
+    struct Children {
+        std::span<const std::uint8_t> bytes;  // ascending
+        std::span<const std::uint32_t> nodes;
+    };
+    Children children(std::uint32_t node) const {
+        const std::uint32_t first = first_child[node], count = first_child[node + 1] - first;
+        return {{child_bytes.data() + first, count}, {child_nodes.data() + first, count}};
+    }
+    std::uint32_t child(std::uint32_t node, std::uint8_t byte) const;  // 0: there is none
     std::uint32_t size() const { return static_cast<std::uint32_t>(nodes.size() - 1); }
+    std::size_t bytes() const {
+        return nodes.capacity() * sizeof(TrieNode) + (tokens.capacity() + child_nodes.capacity() + first_child.capacity()) * 4 + child_bytes.capacity();
+    }
+    void index_children();  // once its nodes are all there
 };
 
 // Which kinds of bytes occur below a node: one bit for each kind, so that a subtree whose every byte loops in a lexeme state is taken whole.
@@ -61,21 +78,14 @@ struct SubtreeKinds {
 };
 SubtreeKinds subtree_kinds(const Trie& trie);
 
-// What a walk over a large trie asks of every node, in little room and the children of a node side by side: what it leaves out costs it no trip
-// to memory.
+// What a walk over a large trie asks of every node, in little room, in the order of `child_nodes`.
 struct Branch {
     std::uint64_t kinds;     // below the node; of a byte outside ASCII through it, the byte itself and the rest of its character with it
     std::uint32_t children;  // the first of them
     std::uint16_t child_count;
     std::uint8_t byte;
 };
-struct Branches {
-    std::vector<Branch> all;
-    std::vector<std::uint8_t> bytes;      // theirs
-    std::vector<std::uint32_t> nodes;     // of the trie
-    std::vector<std::uint32_t> children;  // of a node: all[children[node], children[node + 1])
-};
-Branches find_branches(const Trie& trie, const SubtreeKinds& kinds);
+std::vector<Branch> find_branches(const Trie& trie, const SubtreeKinds& kinds);
 
 // `entries` sorted by bytes.
 Trie build_trie(const std::vector<std::pair<std::string_view, std::uint32_t>>& entries);

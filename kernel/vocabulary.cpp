@@ -1,3 +1,4 @@
+#include "json_values.h"
 #include "vocabulary.h"
 
 #include <algorithm>
@@ -63,8 +64,10 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
     key_tails_ = find_key_tails(tokens_);
     // Nearly every schema has a string of any text, or bounded in length alone.
     Lexemes& lexemes = Lexemes::instance();
-    const LexId inside = lexemes.step(lexemes.start(Languages::anything, Encoding::json_string), '"');
-    slice(0, inside);
+    const LexId outside = lexemes.start(Languages::anything, Encoding::json_string), inside = lexemes.step(outside, '"');
+    for (std::size_t k = 0; k < 2; ++k)
+        for (const Slice::End& e : slice(0, k ? inside : outside)->ends)
+            closed_[k].insert(decode_json_string(std::string_view(*tokens_[trie_.tokens[trie_.nodes[e.node].first_token]]).substr(1 - k, e.depth + k - 2)));
     measured_slice(inside, 0);
 }
 
@@ -76,12 +79,6 @@ std::uint32_t Vocabulary::depth(std::uint32_t node) const {
         at = c;
     }
     return depth;
-}
-
-std::uint32_t Vocabulary::child(std::uint32_t node, std::uint8_t byte) const {
-    const auto [bytes, nodes] = children(node);
-    const void* found = bytes.empty() ? nullptr : std::memchr(bytes.data(), byte, bytes.size());
-    return found ? nodes[static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes.data())] : 0;
 }
 
 std::vector<std::uint32_t> Vocabulary::take_buffer() {
@@ -100,7 +97,7 @@ void Vocabulary::give_back(std::vector<std::uint32_t> buffer) {
 Seen Vocabulary::seen(std::string_view text) const {
     std::uint32_t at = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        const std::uint32_t next = child(at, static_cast<std::uint8_t>(text[i]));
+        const std::uint32_t next = trie_.child(at, static_cast<std::uint8_t>(text[i]));
         if (!next) return {i, at, trie_.nodes[at].end};
         at = next;
     }

@@ -1,8 +1,9 @@
 // Token bytes, and per lexeme state what the vocabulary makes of it: slices, shared by all grammars.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "key_tails.h"
@@ -33,9 +35,16 @@ struct Slice {
     // string has that begins with the token. Ascending.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> by_length;  // characters, id
     std::uint32_t measured_from = 0;  // tokens of fewer characters are not in it
+    const std::uint64_t serial = next_serial();  // no other slice of the process has it
     std::size_t bytes() const {
         return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + sizeof(Slice) +
-               (remainders ? remainders->nodes.capacity() * sizeof(TrieNode) + remainders->tokens.capacity() * 4 : 0);
+               (remainders ? remainders->bytes() : 0);
+    }
+
+  private:
+    static std::uint64_t next_serial() {
+        static std::atomic<std::uint64_t> last{0};
+        return ++last;
     }
 };
 
@@ -45,7 +54,7 @@ class Vocabulary {
     static constexpr std::size_t base_limit = 512;        // the same at the root, where masks can begin as a copy of the slice
     static constexpr std::size_t exit_limit = 2048;       // nodes of a subtree worth copying into `remainders`
     static constexpr std::size_t slice_budget = 96u << 20;  // bytes; least recently used slices go first
-    static constexpr std::size_t whole_budget = 8u << 20;   // bytes of masks kept to be shared; all are let go when it is met
+    static constexpr std::size_t whole_budget = 8u << 20;   // bytes of masks, and of slices joined, kept to be shared; all of a kind are let go when it is met
 
     // `tokens[i]`: bytes, or nullopt for ids that are never text.
     Vocabulary(std::vector<std::optional<std::string>> tokens, std::vector<std::uint32_t> eos, std::vector<std::uint32_t> special);
@@ -63,23 +72,22 @@ class Vocabulary {
         auto it = wide_.find(node);
         return it == FlatMap::none ? nullptr : &wide_children_[it];
     }
-    struct Children {
-        std::span<const std::uint8_t> bytes;  // ascending
-        std::span<const std::uint32_t> nodes;
-    };
-    Children children(std::uint32_t node) const {
-        const std::uint32_t first = branches_.children[node], count = branches_.children[node + 1] - first;
-        return {{branches_.bytes.data() + first, count}, {branches_.nodes.data() + first, count}};
-    }
     // Bytes from the root to a node.
     std::uint32_t depth(std::uint32_t node) const;
     Seen seen(std::string_view text) const;
-    std::uint32_t child(std::uint32_t node, std::uint8_t byte) const;  // 0: there is none
 
     std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
     const KeyTails& key_tails() const { return key_tails_; }
+    // Whether some token begins with `rest` and a closing quote, read from a string's state of that mode: before its opening quote or inside it.
+    // Of other modes nothing is known.
+    bool may_close(LexMode mode, std::string_view rest) const {
+        if (mode != LexMode::quote && mode != LexMode::body) return true;
+        return closed_[mode == LexMode::body].contains(rest);
+    }
     // A state whose slice at the root is this one's.
     LexId shared_state(LexId lex);
+    // The tokens of both, as bits, for masks that begin with them; both have bits.
+    std::shared_ptr<const Slice> joined(const Slice& one, const Slice& other);
     // One copy of a mask that many states and grammars have, of words() words.
     using Bits = std::shared_ptr<const std::vector<std::uint32_t>>;
     Bits whole(const std::vector<std::uint32_t>& bits);
@@ -88,7 +96,7 @@ class Vocabulary {
     void give_back(std::vector<std::uint32_t> buffer);
     std::size_t slice_bytes() {
         std::lock_guard lock(mutex_);
-        return slice_bytes_ + remainder_bytes_ + wholes_.size() * words() * 4;
+        return slice_bytes_ + remainder_bytes_ + (wholes_.size() + joined_.size()) * words() * 4;
     }
     std::size_t slice_count() {
         std::lock_guard lock(mutex_);
@@ -138,7 +146,7 @@ class Vocabulary {
     std::vector<std::uint32_t> eos_;
     Trie trie_;
     std::vector<std::uint32_t> all_text_;      // the bitset of all tokens in the trie
-    Branches branches_;
+    std::vector<Branch> branches_;             // in the order of the trie's child_nodes
     std::vector<std::uint16_t> characters_;    // by id: UTF-8 sequences begun in the token
     std::vector<std::uint32_t> most_below_;    // by trie node: bytes of the longest way down
     FlatMap wide_;
@@ -147,19 +155,27 @@ class Vocabulary {
     std::vector<std::uint32_t> place_of_;      // by id: its place in the trie's order
     std::uint32_t longest_ = 0;
     KeyTails key_tails_;
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    };
+    std::array<std::unordered_set<std::string, TextHash, std::equal_to<>>, 2> closed_;  // texts that tokens close: from the opening quote on, and inside
 
     struct Cached {
+        std::uint64_t key, used;  // `used`: when, in looks at the cache
         std::shared_ptr<const Slice> slice;
-        std::list<std::uint64_t>::iterator use;
     };
+    void drop_oldest();
     std::mutex mutex_;
-    std::unordered_map<std::uint64_t, Cached> slices_;
-    std::list<std::uint64_t> recent_;  // front: used last
+    std::vector<Cached> slices_;
+    FlatMap slice_of_;  // by key: its place in slices_
+    std::uint64_t looks_ = 0;
     std::size_t slice_bytes_ = 0;
     static constexpr std::size_t buffer_limit = 16;
     std::vector<std::vector<std::uint32_t>> buffers_;
     std::vector<Bits> wholes_;
     IndexTable whole_table_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<const Slice>> joined_;  // by the serials of two slices
     struct Remainders {
         std::vector<std::uint32_t> nodes;
         std::shared_ptr<const Trie> trie;
