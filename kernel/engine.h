@@ -155,6 +155,11 @@ class Engine {
     bool uses_key(StackId stack, std::uint32_t text) const;
     // What follows a new key in a mask's walk, without remembering its text where no object of the stack declares it.
     StateId after_new_key(StackId stack, std::uint32_t text, std::uint32_t item);
+    // Of what may come after a comma: items of a unique array, and keys of a language of few words. All calls are with the same `longest`.
+    struct Scarce {
+        bool known = false, items = false, keys = false;
+    };
+    Scarce scarce_after_comma(StackId stack, std::uint32_t longest);
     bool item_takes(const Item& item, std::uint32_t text) const;  // the key is declared or used already there
     StateId merge(StateId a, StateId b);
     void live_bytes(StateId s, std::uint64_t out[4]);
@@ -228,6 +233,7 @@ class Engine {
         bool uses_values = false;  // some unique array on it has read items
         bool records = false;      // it is inside an item of a unique array
         bool waits = false;        // some budget on it has not begun
+        Scarce scarce;             // see scarce_after_comma
         std::uint32_t starts = no_limit;     // the fewest tokens of a budget on it that has begun in this token
         std::uint32_t soonest = no_limit;    // the first time at which a budget on it is over
         std::uint32_t allowance = no_limit;  // tokens after which all of it is over, once it has begun

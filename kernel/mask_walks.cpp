@@ -27,14 +27,9 @@ std::uint32_t Masks::mark_begun(std::size_t begin, std::uint32_t keys) {
 
 // Inside a comma that is not whole yet: what must come after it may all have been read before.
 std::uint32_t Masks::mark_comma(const Thread& t, std::uint32_t keys) {
-    bool item = false, key = false;
-    for (const Item& i : engine_.items(t.stack)) {
-        item |= i.kind() == Resume::array_next && engine_.array_frames().spec(i.data).unique;
-        if (i.kind() == Resume::object_next)
-            for (const Group& g : engine_.object_frames().spec(i.data).groups) key |= has_few_words(g.lexeme);
-    }
-    if (item) keys = add_item_mark(keys, false);
-    return key ? add_closed(keys, few_keys) : keys;
+    const Engine::Scarce scarce = engine_.scarce_after_comma(t.stack, vocabulary_.longest_token());
+    if (scarce.items) keys = add_item_mark(keys, false);
+    return scarce.keys ? add_closed(keys, few_keys) : keys;
 }
 
 // `lex`: where `byte` leads the thread's lexeme.
@@ -134,11 +129,18 @@ void Masks::below(const Trie& trie, std::uint32_t node, std::size_t mark, std::u
 }
 
 namespace {
+constexpr std::uint32_t near_nodes = 12;
+
 // `wide`: the node's children by byte, where it has many: then the bytes that the grammar allows (`live`) lead the walk, not those the trie has.
 // Of another node, children that the grammar does not allow are not touched.
 template <class Visit>
 void for_each_child(const Trie& trie, const std::array<std::uint32_t, 256>* wide, std::uint32_t node, const std::uint64_t live[4], Visit visit) {
     if (!wide) {
+        if (const std::uint32_t end = trie.nodes[node].end; end - node <= near_nodes) {  // they lie side by side as it is
+            for (std::uint32_t c = node + 1; c < end; c = trie.nodes[c].end)
+                if (const std::uint8_t byte = trie.nodes[c].byte; live[byte / 64] >> (byte % 64) & 1) visit(c);
+            return;
+        }
         const auto [bytes, nodes] = trie.children(node);
         for (std::size_t i = 0; i < bytes.size(); ++i)
             if (live[bytes[i] / 64] >> (bytes[i] % 64) & 1) visit(nodes[i]);

@@ -55,11 +55,10 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
     }
     if (!any) far = farthest(out.base);
     if (far == unbounded || within < far) return std::nullopt;
-    const std::uint32_t safe = within - far;  // bytes
-    const auto first_long = std::partition_point(by_size_.begin(), by_size_.end(), [&](std::uint32_t id) { return tokens_[id]->size() > safe; });
-    if (within != unbounded && static_cast<std::size_t>(first_long - by_size_.begin()) > long_limit) return std::nullopt;
+    const std::uint32_t safe = within - far;  // characters
+    if (within != unbounded && safe < most_short_) return std::nullopt;
     const auto base = slice(0, out.base);
-    // The state for texts of so many bytes: bounds farther off would only give every character a state of its own.
+    // The state for texts of so many characters: bounds farther off would only give every character a state of its own.
     std::array<LexId, 3> near{};
     auto state_for = [&](std::size_t size) {
         const std::size_t k = size <= 32 ? 0 : size <= 64 ? 1 : 2;
@@ -68,18 +67,15 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
     };
     if (within != unbounded) {
         // In the trie's order: what they have in common with the one before is walked once.
-        std::vector<std::uint32_t> places;
-        for (auto it = by_size_.begin(); it != first_long; ++it) {
-            const bool stays = base->bits.empty() ? std::find(base->stay.begin(), base->stay.end(), *it) != base->stay.end() : base->bits[*it / 32] >> (*it % 32) & 1;
-            if (stays) places.push_back(place_of_[*it]);
-        }
-        std::sort(places.begin(), places.end());
         std::vector<LexId> path;  // the states on the way through the last token, as far as it lived
         LexId start = dead_lex;
         std::string_view last;
-        for (std::uint32_t place : places) {
-            const std::string_view text = *tokens_[trie_.tokens[place]];
-            const LexId from = state_for(text.size());
+        for (const LongToken& token : long_tokens_) {
+            if (token.characters <= safe) continue;
+            const bool stays = base->bits.empty() ? std::find(base->stay.begin(), base->stay.end(), token.id) != base->stay.end() : base->bits[token.id / 32] >> (token.id % 32) & 1;
+            if (!stays) continue;
+            const std::string_view text = std::string_view(long_texts_).substr(token.text, token.bytes);
+            const LexId from = state_for(token.characters);
             std::size_t done = 0;
             if (from == start) done = std::min<std::size_t>(path.size(), static_cast<std::size_t>(std::mismatch(text.begin(), text.end(), last.begin(), last.end()).first - text.begin()));
             path.resize(done);
@@ -87,7 +83,7 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
             last = text;
             LexId at = done ? path.back() : from;
             while (at != dead_lex && path.size() < text.size()) path.push_back(at = lexemes.step(at, static_cast<std::uint8_t>(text[path.size()])));
-            if (at == dead_lex) out.tokens.push_back(trie_.tokens[place]);
+            if (at == dead_lex) out.tokens.push_back(token.id);
         }
     }
     for (const Slice::End& e : base->ends) {

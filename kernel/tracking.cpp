@@ -27,6 +27,18 @@ bool Engine::endless_key(LexId lex, std::uint32_t longest) const {
     return Languages::instance().is_plentiful(key.lang, longest);
 }
 
+Engine::Scarce Engine::scarce_after_comma(StackId stack, std::uint32_t longest) {
+    Scarce& s = stacks_[stack].scarce;
+    if (s.known) return s;
+    s.known = true;
+    for (const Item& i : stacks_[stack].items) {
+        s.items |= i.kind() == Resume::array_next && arrays_.spec(i.data).unique;
+        if (i.kind() == Resume::object_next)
+            for (const Group& g : objects_.spec(i.data).groups) s.keys |= !endless_key(g.lexeme, longest);
+    }
+    return s;
+}
+
 void Engine::few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out) {
     const LexKey& key = lexemes_[lex].key;
     if ((key.mode != LexMode::body && key.mode != LexMode::quote) || key.lang == Languages::anything) return;

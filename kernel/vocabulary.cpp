@@ -31,18 +31,10 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
         entries.emplace_back(*tokens_[id], id);
         longest_ = std::max(longest_, static_cast<std::uint32_t>(tokens_[id]->size()));
     }
-    by_size_.reserve(entries.size());
-    for (const auto& [text, id] : entries) by_size_.push_back(id);
-    std::stable_sort(by_size_.begin(), by_size_.end(), [&](std::uint32_t a, std::uint32_t b) { return tokens_[a]->size() > tokens_[b]->size(); });
     std::sort(entries.begin(), entries.end());
     trie_ = build_trie(entries);
     all_text_.assign(words(), 0);
-    place_of_.assign(size(), 0);
-    for (std::uint32_t i = 0; i < trie_.tokens.size(); ++i) {
-        const std::uint32_t id = trie_.tokens[i];
-        all_text_[id / 32] |= 1u << (id % 32);
-        place_of_[id] = i;
-    }
+    for (std::uint32_t id : trie_.tokens) all_text_[id / 32] |= 1u << (id % 32);
     branches_ = find_branches(trie_, subtree_kinds(trie_));
     most_below_.assign(trie_.nodes.size(), 0);
     for (std::uint32_t n = trie_.size(); n-- > 0;)
@@ -51,6 +43,7 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
     characters_.assign(size(), 0);
     for (const auto& [text, id] : entries)
         characters_[id] = static_cast<std::uint16_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0) != 0x80; }));
+    find_long_tokens();
     for (std::uint32_t n = 0; n < trie_.size(); ++n) {
         if (n && trie_.nodes[n].end - n < wide_limit) continue;
         std::uint32_t children = 0;
@@ -69,6 +62,23 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
         for (const Slice::End& e : slice(0, k ? inside : outside)->ends)
             closed_[k].insert(decode_json_string(std::string_view(*tokens_[trie_.tokens[trie_.nodes[e.node].first_token]]).substr(1 - k, e.depth + k - 2)));
     measured_slice(inside, 0);
+}
+
+void Vocabulary::find_long_tokens() {
+    std::vector<std::size_t> of_length;  // how many tokens have so many characters
+    for (std::uint32_t id : trie_.tokens) {
+        if (of_length.size() <= characters_[id]) of_length.resize(characters_[id] + 1u);
+        ++of_length[characters_[id]];
+    }
+    std::size_t count = 0, least = of_length.size();
+    while (least > 0 && count + of_length[least - 1] <= long_limit) count += of_length[--least];
+    most_short_ = static_cast<std::uint32_t>(least) - (least > 0);
+    long_tokens_.reserve(count);
+    for (std::uint32_t id : trie_.tokens) {
+        if (characters_[id] < least) continue;
+        long_tokens_.push_back({id, static_cast<std::uint32_t>(long_texts_.size()), static_cast<std::uint16_t>(tokens_[id]->size()), characters_[id]});
+        long_texts_ += *tokens_[id];
+    }
 }
 
 std::uint32_t Vocabulary::depth(std::uint32_t node) const {

@@ -122,12 +122,12 @@ class Vocabulary {
         std::vector<std::uint32_t> tokens, ends;  // ids of those that stay in; nodes where the string would be closed
         bool operator==(const Difference&) const = default;
     };
-    static constexpr std::size_t long_limit = 2048;  // tokens that are tried one by one
     static constexpr std::size_t difference_budget = 8u << 20;  // bytes
     std::optional<Difference> compare(LexId lex);
     std::optional<Difference> known_difference(LexId lex);
     LexId find_shared_state(LexId lex);
     std::uint32_t farthest(LexId lex);
+    void find_long_tokens();
     std::unique_ptr<Slice> lacking(const Slice& base, const Difference& difference);
     // Tokens that do not stay in, by their places in the trie's order.
     struct Gaps {
@@ -151,8 +151,14 @@ class Vocabulary {
     std::vector<std::uint32_t> most_below_;    // by trie node: bytes of the longest way down
     FlatMap wide_;
     std::vector<std::array<std::uint32_t, 256>> wide_children_;
-    std::vector<std::uint32_t> by_size_;       // text tokens, longest first
-    std::vector<std::uint32_t> place_of_;      // by id: its place in the trie's order
+    struct LongToken {
+        std::uint32_t id, text;  // `text`: where it begins in long_texts_
+        std::uint16_t bytes, characters;
+    };
+    static constexpr std::size_t long_limit = 2048;
+    std::vector<LongToken> long_tokens_;       // of most characters, in the trie's order
+    std::string long_texts_;
+    std::uint32_t most_short_ = 0;             // characters of a token that is not among them, at most
     std::uint32_t longest_ = 0;
     KeyTails key_tails_;
     struct TextHash {
