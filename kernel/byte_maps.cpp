@@ -28,13 +28,16 @@ const ByteMap* ByteMaps::intern(const std::array<std::uint8_t, 256>& cls, std::u
     return maps_.back().get();
 }
 
-const ByteMap* ByteMaps::single(std::uint8_t byte) {
-    if (!singles_[byte]) {
-        std::array<std::uint8_t, 256> cls{};
-        cls[byte] = 1;
-        singles_[byte] = intern(cls, 2);
-    }
-    return singles_[byte];
+const ByteMap* ByteMaps::few(std::span<const std::uint8_t> bytes) {
+    std::uint64_t key = 0;
+    for (std::uint8_t b : bytes) key = key << 8 | b;
+    if (std::uint32_t known = few_.find(key); known != FlatMap::none) return maps_[known].get();
+    std::array<std::uint8_t, 256> cls{};
+    std::uint8_t count = 1;
+    for (std::uint8_t b : bytes) cls[b] = count++;
+    const ByteMap* map = intern(cls, count);
+    few_.insert(key, map->id);
+    return map;
 }
 
 const ByteMap* ByteMaps::join(const ByteMap* a, const ByteMap* b) {

@@ -19,6 +19,13 @@ int hex_digit(std::uint8_t b) {
     return -1;
 }
 
+// Whether all bytes may follow that the encoding's form allows: [first, last] is what `prefix_span` says.
+bool whole_sequence(std::uint32_t bits, std::uint32_t left, CodePoint first, CodePoint last) {
+    const CodePoint from = bits << (6 * left), to = from | ((1u << (6 * left)) - 1);
+    return first == from && last == to && !(first <= surrogate_last && last >= surrogate_first);
+}
+constexpr std::size_t no_range = ~std::size_t{0};
+
 // Escapes of JSON other than \u, as (letter, character).
 constexpr std::pair<char, char> short_escapes[] = {{'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'b', '\b'}, {'f', '\f'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}};
 }  // namespace
@@ -202,11 +209,9 @@ LexId Lexemes::partial(bool json, LangId language, std::uint32_t prefix, std::ui
     std::uint32_t length = prefix >> 28, bits = prefix & 0xfffffff;
     CodePoint first, last;
     if (!prefix_span(bits, left, length, first, last)) return dead_lex;
-    CodePoint full_first = bits << (6 * left), full_last = full_first | ((1u << (6 * left)) - 1);
-    bool whole = first == full_first && last == full_last && !(first <= 0xdfff && last >= 0xd800);
     LexKey key;
     key.json = json;
-    if (whole) {
+    if (whole_sequence(bits, left, first, last)) {
         const DerivativeTable& table = languages().derivatives(language);
         std::size_t i = static_cast<std::size_t>(std::upper_bound(table.starts.begin(), table.starts.end(), first) - table.starts.begin()) - 1;
         if (i + 1 == table.starts.size() || table.starts[i + 1] > last) {
@@ -270,6 +275,54 @@ LexId Lexemes::low_hex(LangId language, std::uint32_t high, std::uint32_t digits
     return intern(key);
 }
 
+// Few bytes lead on, each to a state of its own.
+const LexRow& Lexemes::publish(LexId id, std::span<const std::pair<std::uint8_t, LexId>> steps) {
+    std::array<std::uint8_t, ByteMaps::few_limit> bytes;
+    auto row = std::make_unique<LexRow>(LexRow{nullptr, static_cast<std::uint16_t>(steps.size()), {0, 0, 0, 0}, std::vector<LexId>(steps.size() + 1, dead_lex)});
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const std::uint8_t byte = bytes[i] = steps[i].first;
+        row->live[byte / 64] |= std::uint64_t{1} << (byte % 64);
+        row->targets[i + 1] = steps[i].second;
+    }
+    row->map = maps.few({bytes.data(), steps.size()});
+    const LexRow* published = row.release();  // as long-lived as the states
+    states_[id].row.store(published, std::memory_order_release);
+    return *published;
+}
+
+// The row inside a string where few single characters of ASCII may come, as in a list of words; else nothing.
+const LexRow* Lexemes::build_few(LexId id) {
+    LexKey key = states_[id].key;
+    const DerivativeTable& table = languages().derivatives(key.lang);
+    std::array<std::pair<std::uint8_t, LexId>, ByteMaps::few_limit> steps;
+    std::size_t count = 0;
+    auto add = [&](std::pair<std::uint8_t, LexId> step) {
+        std::size_t at = count++;
+        for (; at > 0 && steps[at - 1].first > step.first; --at) steps[at] = steps[at - 1];
+        steps[at] = step;
+    };
+    bool live = false;
+    for (std::size_t i = 0; i < table.starts.size(); ++i) {
+        const CodePoint c = table.starts[i];
+        const LexId to = character(true, table.targets[i]);
+        if (to == dead_lex) continue;
+        if (count + 2 == steps.size() || c >= 0x80 || i + 1 == table.starts.size() || table.starts[i + 1] != c + 1) return nullptr;
+        live = true;
+        if (c >= 0x20 && c != '"' && c != '\\') add({static_cast<std::uint8_t>(c), to});
+    }
+    if (live) {
+        key.mode = LexMode::escape;
+        add({'\\', intern(key)});
+    }
+    if (languages().nullable(states_[id].key.lang)) {
+        LexKey end;
+        end.mode = LexMode::end;
+        end.json = true;
+        add({'"', intern(end)});
+    }
+    return &publish(id, {steps.data(), count});
+}
+
 const LexRow& Lexemes::build_row(LexId id) {
     Lock lock(languages().mutex);
     if (const LexRow* done = states_[id].row.load(std::memory_order_acquire)) return *done;
@@ -280,20 +333,27 @@ const LexRow& Lexemes::build_row(LexId id) {
             LexKey next = k;
             ++(k.mode == LexMode::keys ? next.depth : next.value);
             const std::uint8_t byte = key_byte(at.keys[0], at.depth);
-            auto row = std::make_unique<LexRow>(LexRow{maps.single(byte), 1, {0, 0, 0, 0}, {dead_lex, intern(next)}});
-            row->live[byte / 64] = std::uint64_t{1} << (byte % 64);
-            const LexRow* published = row.release();
-            states_[id].row.store(published, std::memory_order_release);
-            return *published;
+            const std::pair<std::uint8_t, LexId> step{byte, intern(next)};
+            return publish(id, {&step, 1});
         }
     }
+    if (k.mode == LexMode::body)
+        if (const LexRow* row = build_few(id)) return *row;
     std::array<LexId, 256> to{};
-    auto utf8 = [&](std::uint8_t b) -> LexId {  // a byte that starts a character
-        if (b < 0x80) return character(k.json, languages().derivative(k.lang, b));
-        if (b >= 0xc2 && b <= 0xdf) return partial(k.json, k.lang, (2u << 28) | (b & 0x1fu), 1);
-        if (b >= 0xe0 && b <= 0xef) return partial(k.json, k.lang, (3u << 28) | (b & 0x0fu), 2);
-        if (b >= 0xf0 && b <= 0xf4) return partial(k.json, k.lang, (4u << 28) | (b & 0x07u), 3);
-        return dead_lex;
+    // After `bits` of a character of `length` bytes, of which `left` are missing. Characters ascend from call to call, so most calls find what the
+    // one before found.
+    std::size_t range = 0, known_range = no_range;
+    std::uint32_t known_left = 0;
+    LexId known_state = dead_lex;
+    auto sequence = [&](const DerivativeTable& table, std::uint32_t length, std::uint32_t bits, std::uint32_t left) -> LexId {
+        CodePoint first, last;
+        if (!prefix_span(bits, left, length, first, last) || (left == 0 && bits >= surrogate_first && bits <= surrogate_last)) return dead_lex;
+        while (range + 1 < table.starts.size() && table.starts[range + 1] <= first) ++range;
+        const bool alike = range + 1 == table.starts.size() || table.starts[range + 1] > last;
+        if (alike && range == known_range && left == known_left && whole_sequence(bits, left, first, last)) return known_state;
+        const LexId to = left == 0 ? character(k.json, table.targets[range]) : partial(k.json, k.lang, length << 28 | bits, left);
+        if (alike && whole_sequence(bits, left, first, last)) known_range = range, known_left = left, known_state = to;
+        return to;
     };
     // Bytes that start a character of more bytes. Where all such characters lead to one language, most of the bytes lead to one state.
     auto long_characters = [&](const DerivativeTable& table) {
@@ -302,7 +362,14 @@ const LexRow& Lexemes::build_row(LexId id) {
         bool live = false;
         for (std::uint32_t b = 0xc2; b <= 0xf4; ++b) {
             const bool like_last = alike && b != 0xc2 && (b < 0xe0 || (b > 0xe1 && b < 0xed) || b == 0xef || b == 0xf2 || b == 0xf3);
-            to[b] = like_last ? to[b - 1] : utf8(static_cast<std::uint8_t>(b));
+            if (like_last)
+                to[b] = to[b - 1];
+            else if (b < 0xe0)
+                to[b] = sequence(table, 2, b & 0x1fu, 1);
+            else if (b < 0xf0)
+                to[b] = sequence(table, 3, b & 0x0fu, 2);
+            else
+                to[b] = sequence(table, 4, b & 0x07u, 3);
             live |= to[b] != dead_lex;
         }
         return live;
@@ -353,28 +420,16 @@ const LexRow& Lexemes::build_row(LexId id) {
             }
             break;
         }
-        case LexMode::partial:
-        case LexMode::uniform:
-            for (std::uint32_t b = 0x80; b <= 0xbf; ++b) {
-                if (k.mode == LexMode::uniform) {
-                    if (k.value == 1) {
-                        to[b] = character(k.json, k.lang);
-                    } else {
-                        next.value = k.value - 1;
-                        to[b] = intern(next);
-                    }
-                    continue;
-                }
-                std::uint32_t length = k.value >> 28, bits = ((k.value & 0xfffffff) << 6) | (b & 0x3f);
-                if (k.extra > 1) {
-                    to[b] = partial(k.json, k.lang, (length << 28) | bits, k.extra - 1);
-                } else {
-                    CodePoint first, last;
-                    if (prefix_span(bits, 0, length, first, last) && !(bits >= 0xd800 && bits <= 0xdfff))
-                        to[b] = character(k.json, languages().derivative(k.lang, bits));
-                }
-            }
+        case LexMode::partial: {
+            const DerivativeTable& table = languages().derivatives(k.lang);
+            for (std::uint32_t b = 0x80; b <= 0xbf; ++b) to[b] = sequence(table, k.value >> 28, ((k.value & 0xfffffff) << 6) | (b & 0x3f), k.extra - 1);
             break;
+        }
+        case LexMode::uniform: {
+            next.value = k.value - 1;
+            std::fill(to.begin() + 0x80, to.begin() + 0xc0, k.value == 1 ? character(k.json, k.lang) : intern(next));
+            break;
+        }
         case LexMode::escape:
             for (auto [letter, c] : short_escapes)
                 to[static_cast<std::uint8_t>(letter)] = character(true, languages().derivative(k.lang, static_cast<CodePoint>(c)));

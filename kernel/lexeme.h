@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,14 +34,15 @@ struct ByteMap {
 class ByteMaps {
   public:
     const ByteMap* intern(const std::array<std::uint8_t, 256>& cls, std::uint16_t count);
-    const ByteMap* single(std::uint8_t byte);  // class 1: the byte alone (not 0)
+    static constexpr std::size_t few_limit = 7;
+    const ByteMap* few(std::span<const std::uint8_t> bytes);  // ascending, few_limit at most, not 0: each a class of its own, from 1 on
     const ByteMap* join(const ByteMap* a, const ByteMap* b);  // the coarsest common refinement
 
   private:
     std::vector<std::unique_ptr<ByteMap>> maps_;
     IndexTable table_;
     std::unordered_map<std::uint64_t, const ByteMap*> joins_;
-    std::array<const ByteMap*, 256> singles_{};
+    FlatMap few_;  // by the bytes: the map's id
 };
 
 struct LexRow {
@@ -163,6 +165,8 @@ class Lexemes {
     };
     LexId intern(const LexKey& key);
     const LexRow& build_row(LexId id);
+    const LexRow* build_few(LexId id);
+    const LexRow& publish(LexId id, std::span<const std::pair<std::uint8_t, LexId>> steps);  // ascending
     LexId character(bool json, LangId language);               // the state between characters
     LexId partial(bool json, LangId language, std::uint32_t prefix, std::uint32_t left);
     LexId hex(LangId language, std::uint32_t digits, std::uint32_t left);

@@ -27,6 +27,8 @@ void Masks::look_again(std::uint32_t node, StateId state, std::vector<std::uint3
 // Tokens that the folded state allows and that close a key taken in the state itself.
 void Masks::doubtful(StateId state, const Memo& memo, Doubts& out) {
     const TextTrie& texts = engine_.texts();
+    std::vector<Vocabulary::Closed> starts;
+    for (auto [node, lex] : memo.key_starts) starts.push_back(vocabulary_.may_close(node, lexemes_[lex].key.mode));
     for (std::size_t i = 0; i < engine_.thread_count(state); ++i) {
         const Thread t = engine_.thread(state, i);
         if (t.is_token()) continue;
@@ -34,18 +36,20 @@ void Masks::doubtful(StateId state, const Memo& memo, Doubts& out) {
             const std::uint32_t here = t.text - 1;
             const LexId lex = t.lex;
             const bool prefixes = lexemes_.remaining_language(lex) != Languages::anything;
+            const auto may_close = vocabulary_.may_close(0, lexemes_[lex].key.mode);
+            const std::size_t read = texts.depth(here);
             engine_.for_each_used(t.stack, [&](std::uint32_t key) {
                 if (here != TextTrie::root && !texts.starts_with(key, here)) return;
                 // In a key language with few words left a token may also die before it closes the key.
                 const std::string text = texts.text(key);
-                const std::size_t read = texts.depth(here);
-                if (prefixes || vocabulary_.may_close(lexemes_[lex].key.mode, std::string_view(text).substr(read))) collect_along(0, lex, text, read, prefixes, out);
+                if (prefixes || may_close(std::string_view(text).substr(read))) collect_along(0, lex, text, read, prefixes, out);
             });
         }
         if (!memo.key_starts.empty())
             engine_.for_each_used_outside(t.stack, [&](std::uint32_t key) {
                 const std::string text = texts.text(key);
-                for (auto [node, lex] : memo.key_starts) collect_along(node, lex, text, 0, false, out);
+                for (std::size_t i = 0; i < starts.size(); ++i)
+                    if (starts[i](text)) collect_along(memo.key_starts[i].first, memo.key_starts[i].second, text, 0, false, out);
             });
         if (memo.questioned.empty() && !t.item) continue;
         doubtful_items(t, memo, out);

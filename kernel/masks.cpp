@@ -318,10 +318,10 @@ const Masks::KeyEnds& Masks::declared_ends(std::uint32_t node, const Thread& t, 
     auto [it, fresh] = declared_ends_.try_emplace({engine_.spec_of(item), node, t.lex, t.text});
     if (fresh) {
         const std::string read = engine_.texts().text(t.text - 1);
-        const LexMode mode = lexemes_[t.lex].key.mode;
+        const auto may_close = vocabulary_.may_close(node, lexemes_[t.lex].key.mode);
         Doubts found;
         engine_.for_each_declared(item, [&](const std::string& key, std::uint32_t text) {
-            if (!key.starts_with(read) || (node == 0 && !vocabulary_.may_close(mode, std::string_view(key).substr(read.size())))) return;
+            if (!key.starts_with(read) || !may_close(std::string_view(key).substr(read.size()))) return;
             collect_along(node, t.lex, key, read.size(), false, found);
             for (std::uint32_t end : found.closing) it->second.emplace_back(end, text);
             found.closing.clear();

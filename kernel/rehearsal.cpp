@@ -67,12 +67,12 @@ void Rehearsal::object(StateId open) {
         std::string_view key = next_key(at);
         if (key.size() < 2 && at != open) return;
         if (key.size() < 2) key = "\"a\"";  // an object of any keys
-        const StateId quote = see(engine_.step(at, at == open ? "\"" : " \""));
+        const StateId quote = between(engine_.step(at, at == open ? "\"" : " \""));
         const StateId spelled = see(engine_.step(quote, key.substr(1, key.size() - 2)));
         const StateId colon = see(engine_.step(spelled, "\":"));
         const StateId space = engine_.step(colon, ' ');
         const StateId after = value(space != dead_state ? space : colon);
-        at = see(engine_.step(after, ','));
+        at = between(engine_.step(after, ','));
     }
 }
 

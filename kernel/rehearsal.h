@@ -11,8 +11,9 @@ namespace scansion {
 
 class Rehearsal {
   public:
-    static constexpr std::size_t mask_limit = 36;    // masks made
-    static constexpr std::size_t state_limit = 160;  // states looked at
+    static constexpr std::size_t mask_limit = 48;    // masks made
+    static constexpr std::size_t full_limit = 20;    // from then on without those between two members, which are the cheapest
+    static constexpr std::size_t state_limit = 220;  // states looked at
 
     Rehearsal(Engine& engine, Masks& masks) : engine_(engine), masks_(masks) {}
     void run();
@@ -20,6 +21,7 @@ class Rehearsal {
   private:
     bool done() const { return states_ >= state_limit || masks_.count() >= mask_limit; }
     StateId see(StateId state);  // its mask is made; returns it
+    StateId between(StateId state) { return masks_.count() < full_limit ? see(state) : state; }
     StateId value(StateId at);   // `at`: a value comes next; what follows it
     void object(StateId open);
     void array(StateId open);

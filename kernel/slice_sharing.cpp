@@ -3,6 +3,7 @@
 #include <array>
 
 #include "bits.h"
+#include "json_values.h"
 #include "vocabulary.h"
 
 namespace scansion {
@@ -170,6 +171,33 @@ std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, const Difference& 
         keep_exits(*out, exits);
     }
     return out;
+}
+
+Vocabulary::Closed Vocabulary::may_close(std::uint32_t node, LexMode mode) {
+    if (mode != LexMode::quote && mode != LexMode::body) return Closed(nullptr);
+    const bool inside = mode == LexMode::body;
+    const std::uint64_t key = std::uint64_t{node} << 1 | inside;
+    {
+        std::lock_guard lock(mutex_);
+        if (std::uint32_t known = closed_of_.find(key); known != FlatMap::none) return Closed(&closed_[known]);
+    }
+    Lexemes& lexemes = Lexemes::instance();
+    LexId lex = lexemes.start(Languages::anything, Encoding::json_string);
+    if (inside) lex = lexemes.step(lex, '"');
+    const std::shared_ptr<const Slice> strings = slice(node, lex);
+    const std::size_t from = depth(node) + !inside;
+    Closed::Texts found;
+    for (const Slice::End& e : strings->ends) {
+        // Any token below the node spells the way to it; the quotes are no part of the text.
+        const std::string_view token = *tokens_[trie_.tokens[trie_.nodes[e.node].first_token]];
+        std::string text = decode_json_string(token.substr(from, e.depth - 1 - !inside));
+        found.longest = std::max(found.longest, text.size());
+        found.texts.insert(std::move(text));
+    }
+    std::lock_guard lock(mutex_);
+    if (std::uint32_t known = closed_of_.find(key); known != FlatMap::none) return Closed(&closed_[known]);
+    closed_of_.insert(key, static_cast<std::uint32_t>(closed_.size()));
+    return Closed(&closed_.emplace_back(std::move(found)));
 }
 
 std::shared_ptr<const Slice> Vocabulary::joined(const Slice& one, const Slice& other) {

@@ -1,4 +1,3 @@
-#include "json_values.h"
 #include "vocabulary.h"
 
 #include <algorithm>
@@ -57,10 +56,8 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
     key_tails_ = find_key_tails(tokens_);
     // Nearly every schema has a string of any text, or bounded in length alone.
     Lexemes& lexemes = Lexemes::instance();
-    const LexId outside = lexemes.start(Languages::anything, Encoding::json_string), inside = lexemes.step(outside, '"');
-    for (std::size_t k = 0; k < 2; ++k)
-        for (const Slice::End& e : slice(0, k ? inside : outside)->ends)
-            closed_[k].insert(decode_json_string(std::string_view(*tokens_[trie_.tokens[trie_.nodes[e.node].first_token]]).substr(1 - k, e.depth + k - 2)));
+    const LexId inside = lexemes.step(lexemes.start(Languages::anything, Encoding::json_string), '"');
+    slice(0, inside);
     measured_slice(inside, 0);
 }
 

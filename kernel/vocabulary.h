@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <deque>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -78,12 +79,26 @@ class Vocabulary {
 
     std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
     const KeyTails& key_tails() const { return key_tails_; }
-    // Whether some token begins with `rest` and a closing quote, read from a string's state of that mode: before its opening quote or inside it.
-    // Of other modes nothing is known.
-    bool may_close(LexMode mode, std::string_view rest) const {
-        if (mode != LexMode::quote && mode != LexMode::body) return true;
-        return closed_[mode == LexMode::body].contains(rest);
-    }
+    // Whether some token goes on from the node with `rest` and a closing quote, read from a string's state of that mode: before its opening quote
+    // or inside it. Of other modes nothing is known.
+    class Closed {
+      public:
+        bool operator()(std::string_view rest) const { return !texts_ || (rest.size() <= texts_->longest && texts_->texts.contains(rest)); }
+
+      private:
+        friend class Vocabulary;
+        struct Hash {
+            using is_transparent = void;
+            std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+        };
+        struct Texts {
+            std::unordered_set<std::string, Hash, std::equal_to<>> texts;
+            std::size_t longest = 0;
+        };
+        explicit Closed(const Texts* texts) : texts_(texts) {}
+        const Texts* texts_;
+    };
+    Closed may_close(std::uint32_t node, LexMode mode);
     // A state whose slice at the root is this one's.
     LexId shared_state(LexId lex);
     // The tokens of both, as bits, for masks that begin with them; both have bits.
@@ -161,12 +176,9 @@ class Vocabulary {
     std::uint32_t most_short_ = 0;             // characters of a token that is not among them, at most
     std::uint32_t longest_ = 0;
     KeyTails key_tails_;
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
-    std::array<std::unordered_set<std::string, TextHash, std::equal_to<>>, 2> closed_;  // texts that tokens close: from the opening quote on, and inside
 
+    FlatMap closed_of_;
+    std::deque<Closed::Texts> closed_;  // by node and mode
     struct Cached {
         std::uint64_t key, used;  // `used`: when, in looks at the cache
         std::shared_ptr<const Slice> slice;
