@@ -76,7 +76,8 @@ StackId Engine::at_end(Ending& ending, StackId stack) {
 
 // What follows the budgets on the stack that are over. Of those inside each other the outermost counts: what follows the others is over as well.
 StateId Engine::after_budgets(Ending& ending, StackId root) {
-    Closure c;
+    const OpenClosure open(*this, 0);
+    Closure& c = *open;
     std::vector<StackId> todo{root};
     std::unordered_set<StackId> seen{root};
     std::vector<Item> over;

@@ -8,7 +8,8 @@ namespace scansion {
 
 StateId Engine::after(StackId stack, std::uint32_t item) {
     if (!item && stacks_[stack].after != unknown_state) return stacks_[stack].after;
-    Closure c = begin_closure(item);
+    const OpenClosure open(*this, item);
+    Closure& c = *open;
     const std::span<const Item> items = stacks_[stack].items;
     for (const Item& i : items) resume(c, i);
     StateId id = finish(c);
@@ -16,17 +17,18 @@ StateId Engine::after(StackId stack, std::uint32_t item) {
     return id;
 }
 
-Engine::Closure Engine::begin_closure(std::uint32_t item) {
-    Closure c = std::move(closure_);
+Engine::OpenClosure::OpenClosure(Engine& engine, std::uint32_t item) : engine_(engine), at_(engine.open_closures_++) {
+    if (at_ == engine_.closures_.size()) engine_.closures_.push_back(std::make_unique<Closure>());
+    Closure& c = **this;
     c.threads.clear();
     c.work.clear();
     c.seen.clear();
     if (!c.seen_many.empty()) c.seen_many = {};
     c.pending.clear();
+    c.callers.clear();
     c.accepting = false;
     c.steps = 0;
     c.item = item;
-    return c;
 }
 
 StateId Engine::finish(Closure& c) {
@@ -40,15 +42,24 @@ StateId Engine::finish(Closure& c) {
         }
         if (c.pending.empty()) break;
         auto next = std::min_element(c.pending.begin(), c.pending.end(), [&](const auto& a, const auto& b) { return later(b, a); });
-        Closure::Pending p = std::move(*next);
-        *next = std::move(c.pending.back());
+        const Closure::Pending p = *next;
+        *next = c.pending.back();
         c.pending.pop_back();
-        StackId callers = intern_stack(std::move(p.callers));
+        StackId callers;
+        if (p.more) {
+            std::vector<Item> items{p.caller};
+            std::erase_if(c.callers, [&](const auto& other) {
+                if (other.first != p.rule) return false;
+                items.push_back(other.second);
+                return true;
+            });
+            callers = intern_stack(std::move(items));
+        } else {
+            callers = stack_of(p.caller);
+        }
         run(c, program_->rules[p.rule], callers, true);
     }
-    const StateId id = intern_threads(c.threads, c.accepting);
-    closure_ = std::move(c);
-    return id;
+    return intern_threads(c.threads, c.accepting);
 }
 
 bool Engine::first_visit(Closure& c, std::uint64_t key) {
@@ -80,10 +91,11 @@ void Engine::lexeme(Closure& c, LexId lex, StackId stack) {
 void Engine::add_caller(Closure& c, std::uint32_t rule, const Item& item) {
     for (auto& p : c.pending)
         if (p.rule == rule) {
-            p.callers.push_back(item);
+            p.more = true;
+            c.callers.emplace_back(rule, item);
             return;
         }
-    c.pending.push_back({program_->rank[rule], rule, {item}});
+    c.pending.push_back({program_->rank[rule], rule, item, false});
 }
 
 void Engine::add_callers_of(Closure& c, std::uint32_t rule, StackId parent) {
@@ -289,7 +301,8 @@ StateId Engine::after_key(StackId stack, std::uint32_t key, std::uint32_t text, 
         auto it = key_of_text_.find(text - 1);
         key = it == key_of_text_.end() ? no_key : it->second;
     }
-    Closure c = begin_closure(item);
+    const OpenClosure open(*this, item);
+    Closure& c = *open;
     const std::span<const Item> items = stacks_[stack].items;
     for (const Item& i : items) {
         const ObjectSpec& spec = objects_.spec(i.data);
@@ -315,7 +328,8 @@ StateId Engine::after_new_key(StackId stack, std::uint32_t text, std::uint32_t i
 
 StateId Engine::after_unknown_key(StackId stack, std::uint32_t item) {
     if (!item && stacks_[stack].after_unknown_key != unknown_state) return stacks_[stack].after_unknown_key;
-    Closure c = begin_closure(item);
+    const OpenClosure open(*this, item);
+    Closure& c = *open;
     const std::span<const Item> items = stacks_[stack].items;
     for (const Item& i : items) {
         if (i.kind() != Resume::object_group) continue;

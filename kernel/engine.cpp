@@ -19,7 +19,8 @@ Engine::Engine(std::shared_ptr<const Program> program)
     dead.map = nullptr;
     intern_stack({});  // the empty stack: nothing continues from it
     StackId root = intern_stack({Item{point_of(Resume::accept), 0, 0}});
-    Closure c;
+    const OpenClosure open(*this, 0);
+    Closure& c = *open;
     add_callers_of(c, program_->start, root);
     if (program_->nullable[program_->start]) c.accepting = true;
     start_ = finish(c);

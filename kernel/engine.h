@@ -260,9 +260,23 @@ class Engine {
         std::unordered_map<std::uint64_t, std::uint32_t> seen_many;
         struct Pending {
             std::uint32_t rank, rule;
-            std::vector<Item> callers;
+            Item caller;
+            bool more;  // in `callers`
         };
         std::vector<Pending> pending;
+        std::vector<std::pair<std::uint32_t, Item>> callers;  // by rule, behind the first of each
+    };
+    // One of closures_, of which as many are in use as closures are being made inside each other.
+    class OpenClosure {
+      public:
+        OpenClosure(Engine& engine, std::uint32_t item);
+        ~OpenClosure() { --engine_.open_closures_; }
+        OpenClosure(const OpenClosure&) = delete;
+        Closure& operator*() const { return *engine_.closures_[at_]; }
+
+      private:
+        Engine& engine_;
+        std::size_t at_;
     };
 
     // Whether `test` holds of the frame of some object with used keys that the stack is inside of; each stack is looked at once.
@@ -368,7 +382,6 @@ class Engine {
     StateId without_idle_zeros(StateId state);
     bool needs_escape(StateId state);
 
-    Closure begin_closure(std::uint32_t item);
     StateId finish(Closure& c);
     void push(Closure& c, LexId lex, std::uint32_t text, StackId stack);
     void resume(Closure& c, const Item& item);
@@ -406,7 +419,8 @@ class Engine {
     SteadyVector<State> states_;
     std::vector<Thread> threads_;
     std::vector<Thread> stepped_, folding_;  // room for a step and for folding
-    Closure closure_;                        // and for a closure
+    std::vector<std::unique_ptr<Closure>> closures_;  // and for closures
+    std::size_t open_closures_ = 0;
     std::vector<StateId> targets_;
     IndexTable state_table_;
     FlatMap tracked_steps_;  // state << 8 | byte

@@ -25,6 +25,7 @@ void Masks::fill(StateId state, std::uint32_t* out) {
 
 void Masks::write_scratch(const Memo& memo) {
     in_scratch_ = nothing_in_scratch;
+    clean_ = false;
     scratch_.resize(vocabulary_.words());
     write(memo, scratch_.data());
 }
@@ -70,7 +71,7 @@ std::uint32_t Masks::memo_for(StateId state) {
         memo.key_starts.clear();
         memo.cleared.insert(memo.cleared.end(), refused.begin(), refused.end());
         const std::uint32_t own = store(state, std::move(memo));
-        if (refused.empty()) in_scratch_ = own;
+        if (refused.empty() && !clean_) in_scratch_ = own;
         return own;
     }
     const StateId folded = engine_.fold(state, tokens_);
@@ -81,7 +82,7 @@ std::uint32_t Masks::memo_for(StateId state) {
         Memo memo;
         compute(folded, memo);
         shared = store(folded, std::move(memo));
-        if (!is_real(folded) || !settle(folded, memos_[shared])) in_scratch_ = shared;
+        if ((!is_real(folded) || !settle(folded, memos_[shared])) && !clean_) in_scratch_ = shared;
     }
     if (folded == state) return shared;
     const std::vector<std::uint32_t> refused = refused_in(state, memos_[shared]);
@@ -180,9 +181,13 @@ void Masks::compute(StateId state, Memo& memo) {
     memo.set.reserve(added_.size());
     for (std::uint32_t id : added_)
         if (scratch_[id / 32] >> (id % 32) & 1) memo.set.push_back(id);
-    if (base_)
+    if (base_) {
         for (std::uint32_t id : cleared_)
             if ((base_->bits[id / 32] >> (id % 32) & 1) && !(scratch_[id / 32] >> (id % 32) & 1)) memo.cleared.push_back(id);
+    } else {
+        for (std::uint32_t id : added_) scratch_[id / 32] = 0;
+        clean_ = true;
+    }
 }
 
 // ---- slices ----------------------------------------------------------------------------------------------------
@@ -229,9 +234,10 @@ void Masks::begin(const std::shared_ptr<const Slice>* base) {
     if (base) {
         base_ = *base;
         scratch_ = base_->bits;
-    } else {
+    } else if (!clean_) {
         scratch_.assign(vocabulary_.words(), 0);
     }
+    clean_ = false;
 }
 
 void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {

@@ -149,6 +149,7 @@ class Masks {
     std::shared_ptr<const Slice> base_;
     std::vector<std::uint32_t> cleared_;  // ids taken away again, unless set since
     bool begun_ = false;  // scratch_ is this mask's
+    bool clean_ = false;  // scratch_ has no bit set
     static constexpr std::uint32_t nothing_in_scratch = 0xffffffffu;
     std::uint32_t in_scratch_ = nothing_in_scratch;  // the memo whose mask scratch_ holds
 };

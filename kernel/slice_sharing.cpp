@@ -20,6 +20,8 @@ LexId walk_bytes(LexId lex, std::string_view text) {
 }  // namespace
 
 LexId Vocabulary::shared_state(LexId lex) {
+    const LexKey& key = Lexemes::instance()[lex].key;
+    if (key.lang == Languages::anything || (key.mode != LexMode::body && key.mode != LexMode::quote && key.mode != LexMode::text)) return lex;
     {
         std::lock_guard lock(mutex_);
         if (std::uint32_t known = shared_.find(lex); known != FlatMap::none) return known;
