@@ -10,7 +10,7 @@
 namespace scansion {
 
 namespace {
-using Lock = std::lock_guard<std::recursive_mutex>;
+using Lock = std::lock_guard<Languages::Mutex>;
 Languages& all() { return Languages::instance(); }
 
 std::vector<LangId> ids(nb::sequence parts) {

@@ -142,7 +142,7 @@ void Engine::expand(StateId id) {
     State& s = states_[id];
     const ByteMap* map = nullptr;
     {
-        std::unique_lock<std::recursive_mutex> lock(Languages::instance().mutex, std::defer_lock);
+        std::unique_lock<Languages::Mutex> lock(Languages::instance().mutex, std::defer_lock);
         for (std::uint32_t i = 0; i < s.count; ++i) {
             const Thread& t = threads_[s.first + i];
             if (t.is_token()) continue;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "arena.h"
+#include "patient.h"
 
 namespace scansion {
 
@@ -67,7 +68,8 @@ struct LengthSet {
 class Languages {
   public:
     static Languages& instance();
-    std::recursive_mutex mutex;  // taken by the callers of the members below; no Python runs under it
+    using Mutex = Patient<std::recursive_mutex>;
+    Mutex mutex;  // taken by the callers of the members below; no Python runs under it
 
     static constexpr LangId nothing = 0, empty = 1, anything = 2, any_char = 3;
 

@@ -9,7 +9,7 @@
 namespace scansion {
 
 namespace {
-using Lock = std::lock_guard<std::recursive_mutex>;
+using Lock = std::lock_guard<Languages::Mutex>;
 Languages& languages() { return Languages::instance(); }
 
 int hex_digit(std::uint8_t b) {

@@ -10,7 +10,7 @@
 namespace scansion {
 
 namespace {
-using Lock = std::lock_guard<std::recursive_mutex>;
+using Lock = std::lock_guard<Languages::Mutex>;
 Languages& languages() { return Languages::instance(); }
 constexpr std::uint32_t not_computed = 0xfffffffeu;
 }  // namespace

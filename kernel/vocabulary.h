@@ -184,7 +184,7 @@ class Vocabulary {
         std::shared_ptr<const Slice> slice;
     };
     void drop_oldest();
-    std::mutex mutex_;
+    Patient<std::mutex> mutex_;
     std::vector<Cached> slices_;
     FlatMap slice_of_;  // by key: its place in slices_
     std::uint64_t looks_ = 0;

@@ -49,7 +49,9 @@ class Workers {
         count_ = count;
         next_ = done_ = 0;
         failure_ = nullptr;
-        wake_.notify_all();
+        lock.unlock();
+        wake_.notify_all();  // whoever wakes needs the mutex
+        lock.lock();
         while (work(lock)) {}
         ended_.wait(lock, [&] { return done_ == count_; });
         job_ = nullptr;
