@@ -246,13 +246,13 @@ void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     if ((tells_text && t.item) || (node != 0 && t.item && t.item != foreign_text)) return add_new_text(node, t, slice, keys);
     if (tells_text) return add_key(node, t, slice, keys);
     add_slice(slice, keys);
-    if (slice->remainders->size() > 1 || !slice->exits.empty() || (t.item && !slice->ends.empty())) {
+    if (slice->remainders->size() > 1 || !slice->exits.empty() || (t.item && !slice->ends->empty())) {
         const std::uint32_t item = t.item ? foreign_text : 0;
         engine_.item_ended = false;
         StateId after = t.text ? engine_.after_unknown_key(t.stack, item) : engine_.after(t.stack, item);
         if (t.item) {
             keys = add_item_mark(keys, engine_.item_ended);
-            for (const Slice::End& e : slice->ends) set_tokens(vocabulary_.trie(), vocabulary_.trie().nodes[e.node], keys);
+            for (const Slice::End& e : *slice->ends) set_tokens(vocabulary_.trie(), vocabulary_.trie().nodes[e.node], keys);
         }
         walk_remainders(*slice, after, keys);
     }
@@ -357,11 +357,11 @@ void Masks::add_end(std::uint32_t node, const Thread& t, std::uint32_t text, std
 void Masks::add_new_text(std::uint32_t node, const Thread& t, const std::shared_ptr<const Slice>& slice, std::uint32_t keys) {
     const Trie& trie = vocabulary_.trie();
     std::vector<std::uint32_t> fresh;  // closing tokens that no other thread has allowed
-    for (const Slice::End& e : slice->ends) list_unset(trie.nodes[e.node].first_token, trie.nodes[e.node].first_token + trie.nodes[e.node].token_count, fresh);
+    for (const Slice::End& e : *slice->ends) list_unset(trie.nodes[e.node].first_token, trie.nodes[e.node].first_token + trie.nodes[e.node].token_count, fresh);
     add_slice(slice, keys);
     take_back(fresh);
     const std::size_t from = vocabulary_.depth(node);
-    for (const Slice::End& e : slice->ends) {
+    for (const Slice::End& e : *slice->ends) {
         // Any token below the node spells the path to it; the closing quote is its last byte.
         const std::string& any = *vocabulary_.text(trie.tokens[trie.nodes[e.node].first_token]);
         LexId lex = t.lex;

@@ -89,7 +89,7 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
             if (at == dead_lex) out.tokens.push_back(token.id);
         }
     }
-    for (const Slice::End& e : base->ends) {
+    for (const Slice::End& e : *base->ends) {
         if (!any && e.depth <= safe) continue;
         std::string_view text = *tokens_[trie_.tokens[trie_.nodes[e.node].first_token]];
         if (walk_bytes(state_for(e.depth), text.substr(0, e.depth)) == dead_lex) out.ends.push_back(e.node);
@@ -145,13 +145,13 @@ std::uint32_t Vocabulary::farthest(LexId lex) {
 }
 
 // The slice of a state by what it lacks of another's.
-std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, const Difference& difference) {
+std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, Difference difference) {
     auto out = std::make_unique<Slice>();
     out->bits = base.bits;
     auto drop = [&](std::uint32_t id) {
         if (!out->bits.empty()) out->bits[id / 32] &= ~(1u << (id % 32));
     };
-    std::vector<std::uint32_t> gone = difference.tokens;
+    std::vector<std::uint32_t>& gone = difference.tokens;
     for (std::uint32_t node : difference.ends)
         for (std::uint32_t i = 0; i < trie_.nodes[node].token_count; ++i) gone.push_back(trie_.tokens[trie_.nodes[node].first_token + i]);
     std::for_each(gone.begin(), gone.end(), drop);
@@ -160,18 +160,25 @@ std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, const Difference& 
         for (std::uint32_t id : base.stay)
             if (!std::binary_search(gone.begin(), gone.end(), id)) out->stay.push_back(id);
     }
-    std::vector<std::uint32_t> exits;
-    for (const Slice::End& e : base.ends)
-        if (!std::binary_search(difference.ends.begin(), difference.ends.end(), e.node)) {
-            out->ends.push_back(e);
-            exits.push_back(e.node);
-        }
-    if (exits.size() == base.ends.size()) {
+    if (difference.ends.empty()) {
+        out->ends = base.ends;
         out->exits = base.exits;
         out->remainders = base.remainders;
-    } else {
-        keep_exits(*out, exits);
+        return out;
     }
+    Slice::Ends ends;
+    std::vector<std::uint32_t> exits;
+    ends.reserve(base.ends->size());
+    exits.reserve(base.ends->size());
+    auto next = difference.ends.begin();  // both ascend
+    for (const Slice::End& e : *base.ends) {
+        while (next != difference.ends.end() && *next < e.node) ++next;
+        if (next != difference.ends.end() && *next == e.node) continue;
+        ends.push_back(e);
+        exits.push_back(e.node);
+    }
+    out->ends = std::make_shared<const Slice::Ends>(std::move(ends));
+    keep_exits(*out, exits);
     return out;
 }
 
@@ -189,7 +196,7 @@ Vocabulary::Closed Vocabulary::may_close(std::uint32_t node, LexMode mode) {
     const std::shared_ptr<const Slice> strings = slice(node, lex);
     const std::size_t from = depth(node) + !inside;
     Closed::Texts found;
-    for (const Slice::End& e : strings->ends) {
+    for (const Slice::End& e : *strings->ends) {
         // Any token below the node spells the way to it; the quotes are no part of the text.
         const std::string_view token = *tokens_[trie_.tokens[trie_.nodes[e.node].first_token]];
         std::string text = decode_json_string(token.substr(from, e.depth - 1 - !inside));

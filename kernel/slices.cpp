@@ -39,14 +39,14 @@ std::shared_ptr<const Slice> Vocabulary::slice(std::uint32_t node, LexId lex) {
     const std::uint64_t key = (std::uint64_t{node} << 32) | lex;
     if (auto known = cached(key)) return known;
     if (node == 0)
-        if (auto difference = known_difference(lex)) return keep(key, lacking(*slice(0, difference->base), *difference));
+        if (auto difference = known_difference(lex)) return keep(key, lacking(*slice(0, difference->base), std::move(*difference)));
     std::uint32_t low = 0, high = 0;
     const LexId free = node == 0 ? Lexemes::instance().without_bounds(lex, low, high) : lex;
     if (free == lex || (low <= 1 && high == unbounded)) return keep(key, build_slice(node, lex, no_measure));
     auto whole = measured_slice(free, high < near_length ? 0 : near_length);
     // No token can reach the bounds: the strings might as well be unbounded.
     if (low == 0 && (whole->by_length.empty() || whole->by_length.back().first <= high) &&
-        std::all_of(whole->ends.begin(), whole->ends.end(), [&](const Slice::End& e) { return e.characters <= high; }))
+        whole->most <= high)
         return keep(key, whole);
     return keep(key, bounded_slice(*whole, low, high));
 }
@@ -95,17 +95,6 @@ void Vocabulary::keep_stay(Slice& slice, std::uint32_t begin, std::uint32_t end,
         for (auto [first, last] : gaps.runs) clear(first, last);
         clear(end, static_cast<std::uint32_t>(tokens.size()));
     }
-}
-
-// `bits`: of `count` tokens.
-void Vocabulary::keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count, std::size_t limit) const {
-    if (count > limit) {
-        slice.bits = std::move(bits);
-        return;
-    }
-    slice.stay.reserve(count);
-    for (std::uint32_t w = 0; w < bits.size() && slice.stay.size() < count; ++w)
-        for (std::uint32_t left = bits[w]; left; left &= left - 1) slice.stay.push_back(w * 32 + static_cast<std::uint32_t>(std::countr_zero(left)));
 }
 
 void Vocabulary::keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes) {
@@ -224,6 +213,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
     auto slice = std::make_unique<Slice>();
     WalkedStates states(measure || far);
     std::vector<std::uint32_t> exits;
+    Slice::Ends ends;
     Gaps gaps;  // most of what is walked stays in: what does not is fewer to write down
     gaps.runs.reserve(1024);
     if (measure && from == 0) slice->by_length.reserve(trie_.tokens.size());
@@ -271,7 +261,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         const WalkedState& s = states[to];
         const std::uint32_t characters = here.characters + (measure && !s.closed && states[here.state].in_body);
         const std::uint32_t sequences = here.sequences + ((b.byte & 0xc0) != 0x80);
-        if (s.closed) slice->ends.push_back({node_of(b), static_cast<std::uint32_t>(path.size()) + 1, characters});
+        if (s.closed) ends.push_back({node_of(b), static_cast<std::uint32_t>(path.size()) + 1, characters});
         if (measure && !s.closed) {
             const TrieNode& t = trie_.nodes[node_of(b)];
             for (std::uint32_t i = 0; i < t.token_count; ++i) measure_token(characters + s.still, trie_.tokens[t.first_token + i]);
@@ -294,6 +284,12 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
     const TrieNode& root = trie_.nodes[node];
     keep_stay(*slice, root.first_token + root.token_count, trie_.nodes[root.end].first_token, gaps, node ? dense_limit : Lexemes::instance().common(lex) ? 0 : base_limit);
     keep_exits(*slice, exits);
+    if (!ends.empty()) {
+        const auto [fewest, most] = std::minmax_element(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.characters < b.characters; });
+        slice->fewest = fewest->characters;
+        slice->most = most->characters;
+        slice->ends = std::make_shared<const Slice::Ends>(std::move(ends));
+    }
     if (far) *far = states.farthest;
     if (measure) {  // counting sort: lengths are small, tokens many
         std::uint32_t most = 0;
@@ -316,24 +312,31 @@ std::unique_ptr<Slice> Vocabulary::bounded_slice(const Slice& free, std::uint32_
     if (free.measured_from > 0 || most) {
         Difference lacks;
         for (auto it = last; it != free.by_length.end(); ++it) lacks.tokens.push_back(it->second);
-        for (const Slice::End& e : free.ends)
-            if (!within(e)) lacks.ends.push_back(e.node);
-        return lacking(free, lacks);
+        if (free.fewest < low || free.most > high)
+            for (const Slice::End& e : *free.ends)
+                if (!within(e)) lacks.ends.push_back(e.node);
+        return lacking(free, std::move(lacks));
     }
     auto out = std::make_unique<Slice>();
+    Slice::Ends ends;
     std::vector<std::uint32_t> exits;
-    for (const Slice::End& e : free.ends)
-        if (within(e)) {
-            out->ends.push_back(e);
-            exits.push_back(e.node);
-        }
-    std::vector<std::uint32_t> bits(words(), 0);
-    std::size_t count = 0;
-    auto set = [&](std::uint32_t id) { bits[id / 32] |= 1u << (id % 32), ++count; };
+    std::copy_if(free.ends->begin(), free.ends->end(), std::back_inserter(ends), within);
+    std::size_t count = static_cast<std::size_t>(last - free.by_length.begin());
+    for (const Slice::End& e : ends) {
+        exits.push_back(e.node);
+        count += trie_.nodes[e.node].token_count;
+    }
+    if (count > base_limit) out->bits.assign(words(), 0);
+    auto set = [&](std::uint32_t id) {
+        if (count > base_limit)
+            out->bits[id / 32] |= 1u << (id % 32);
+        else
+            out->stay.push_back(id);
+    };
     for (auto it = free.by_length.begin(); it != last; ++it) set(it->second);
-    for (const Slice::End& e : out->ends)
+    for (const Slice::End& e : ends)
         for (std::uint32_t i = 0; i < trie_.nodes[e.node].token_count; ++i) set(trie_.tokens[trie_.nodes[e.node].first_token + i]);
-    keep_stay(*out, std::move(bits), count, base_limit);
+    out->ends = std::make_shared<const Slice::Ends>(std::move(ends));
     keep_exits(*out, exits);
     return out;
 }

@@ -31,18 +31,24 @@ struct Slice {
         std::uint32_t node, depth;           // depth below the slice's node
         std::uint32_t characters;            // decoded, before the closing quote
     };
-    std::vector<End> ends;                   // JSON strings: every node where the string is closed
+    using Ends = std::vector<End>;
+    std::shared_ptr<const Ends> ends = no_ends();  // JSON strings: every node where the string is closed, ascending
+    std::uint32_t fewest = 0, most = 0;      // characters of an end, where they are measured
     // Of a measured slice, from which those of bounded strings are derived: tokens that stay inside the string, by the fewest characters a
     // string has that begins with the token. Ascending.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> by_length;  // characters, id
     std::uint32_t measured_from = 0;  // tokens of fewer characters are not in it
     const std::uint64_t serial = next_serial();  // no other slice of the process has it
     std::size_t bytes() const {
-        return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends.capacity() * sizeof(End) + sizeof(Slice) +
+        return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends->capacity() * sizeof(End) + sizeof(Slice) +
                (remainders ? remainders->bytes() : 0);
     }
 
   private:
+    static const std::shared_ptr<const Ends>& no_ends() {
+        static const auto* none = new std::shared_ptr<const Ends>(std::make_shared<Ends>());
+        return *none;
+    }
     static std::uint64_t next_serial() {
         static std::atomic<std::uint64_t> last{0};
         return ++last;
@@ -143,7 +149,7 @@ class Vocabulary {
     LexId find_shared_state(LexId lex);
     std::uint32_t farthest(LexId lex);
     void find_long_tokens();
-    std::unique_ptr<Slice> lacking(const Slice& base, const Difference& difference);
+    std::unique_ptr<Slice> lacking(const Slice& base, Difference difference);
     // Tokens that do not stay in, by their places in the trie's order.
     struct Gaps {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> runs;
@@ -151,7 +157,6 @@ class Vocabulary {
         void add(std::uint32_t first, std::uint32_t last);
     };
     void keep_stay(Slice& slice, std::uint32_t begin, std::uint32_t end, const Gaps& gaps, std::size_t limit) const;
-    void keep_stay(Slice& slice, std::vector<std::uint32_t> bits, std::size_t count, std::size_t limit) const;
     void keep_exits(Slice& slice, const std::vector<std::uint32_t>& nodes);
     // Strings end in the same places whatever they hold.
     std::shared_ptr<const Trie> remainders_below(std::vector<std::uint32_t> nodes);
