@@ -109,16 +109,21 @@ std::optional<std::uint32_t> Languages::any_prefix(LangId a) {
 
 // Every state of the automaton goes on by every character, and every state leads to the end.
 std::optional<std::uint32_t> Languages::any_prefix_by_states(LangId a) {
-    const auto states = reachable(a, few_states);
-    if (!states) return std::nullopt;
     std::uint32_t farthest = 0;
-    for (LangId s : *states) {
-        const DerivativeTable& table = derivatives(s);
+    std::vector<LangId> states{a};
+    for (std::size_t i = 0; i < states.size(); ++i) {
+        const DerivativeTable& table = derivatives(states[i]);
         for (std::size_t k = 0; k < table.targets.size(); ++k) {
-            const CodePoint last = k + 1 < table.starts.size() ? table.starts[k + 1] - 1 : max_code_point;
-            if (table.targets[k] == nothing && !(table.starts[k] >= surrogate_first && last <= surrogate_last)) return std::nullopt;
+            const LangId to = table.targets[k];
+            if (to == nothing) {
+                const CodePoint last = k + 1 < table.starts.size() ? table.starts[k + 1] - 1 : max_code_point;
+                if (table.starts[k] < surrogate_first || last > surrogate_last) return std::nullopt;
+            } else if (std::find(states.begin(), states.end(), to) == states.end()) {
+                if (states.size() == few_states) return std::nullopt;
+                states.push_back(to);
+            }
         }
-        const std::uint32_t left = min_length(s);
+        const std::uint32_t left = min_length(states[i]);
         if (left == unbounded) return std::nullopt;
         farthest = std::max(farthest, left);
     }
