@@ -8,17 +8,6 @@
 
 namespace scansion {
 
-namespace {
-LexId walk_bytes(LexId lex, std::string_view text) {
-    Lexemes& lexemes = Lexemes::instance();
-    for (char c : text) {
-        lex = lexemes.step(lex, static_cast<std::uint8_t>(c));
-        if (lex == dead_lex) break;
-    }
-    return lex;
-}
-}  // namespace
-
 LexId Vocabulary::shared_state(LexId lex) {
     const LexKey& key = Lexemes::instance()[lex].key;
     if (key.lang == Languages::anything || (key.mode != LexMode::body && key.mode != LexMode::quote && key.mode != LexMode::text)) return lex;
@@ -68,31 +57,36 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
         if (near[k] == dead_lex) near[k] = lexemes.fold_lengths(lex, k == 0 ? 32 : k == 1 ? 64 : longest_);
         return near[k];
     };
+    // What a text has in common with the one before is walked once.
+    std::vector<LexId> path;  // the states on the way through the last text, as far as it lived
+    LexId start = dead_lex;
+    std::string_view last;
+    auto lives = [&](std::string_view text, LexId from) {
+        std::size_t done = 0;
+        if (from == start) done = std::min<std::size_t>(path.size(), static_cast<std::size_t>(std::mismatch(text.begin(), text.end(), last.begin(), last.end()).first - text.begin()));
+        path.resize(done);
+        start = from;
+        last = text;
+        LexId at = done ? path.back() : from;
+        while (at != dead_lex && path.size() < text.size()) path.push_back(at = lexemes.step(at, static_cast<std::uint8_t>(text[path.size()])));
+        return at != dead_lex;
+    };
     if (within != unbounded) {
-        // In the trie's order: what they have in common with the one before is walked once.
-        std::vector<LexId> path;  // the states on the way through the last token, as far as it lived
-        LexId start = dead_lex;
-        std::string_view last;
-        for (const LongToken& token : long_tokens_) {
+        for (const Spelled& token : long_tokens_) {
             if (token.characters <= safe) continue;
             const bool stays = base->bits.empty() ? std::find(base->stay.begin(), base->stay.end(), token.id) != base->stay.end() : base->bits[token.id / 32] >> (token.id % 32) & 1;
-            if (!stays) continue;
-            const std::string_view text = std::string_view(long_texts_).substr(token.text, token.bytes);
-            const LexId from = state_for(token.characters);
-            std::size_t done = 0;
-            if (from == start) done = std::min<std::size_t>(path.size(), static_cast<std::size_t>(std::mismatch(text.begin(), text.end(), last.begin(), last.end()).first - text.begin()));
-            path.resize(done);
-            start = from;
-            last = text;
-            LexId at = done ? path.back() : from;
-            while (at != dead_lex && path.size() < text.size()) path.push_back(at = lexemes.step(at, static_cast<std::uint8_t>(text[path.size()])));
-            if (at == dead_lex) out.tokens.push_back(token.id);
+            if (stays && !lives(text_of(token), state_for(token.characters))) out.tokens.push_back(token.id);
         }
     }
+    if (any) {
+        for (const Spelled& end : string_ends_)
+            if (!lives(text_of(end), state_for(end.bytes))) out.ends.push_back(end.id);
+        return out;
+    }
     for (const Slice::End& e : *base->ends) {
-        if (!any && e.depth <= safe) continue;
-        std::string_view text = *tokens_[trie_.tokens[trie_.nodes[e.node].first_token]];
-        if (walk_bytes(state_for(e.depth), text.substr(0, e.depth)) == dead_lex) out.ends.push_back(e.node);
+        if (e.depth <= safe) continue;
+        const std::string_view text = *tokens_[trie_.tokens[trie_.nodes[e.node].first_token]];
+        if (!lives(text.substr(0, e.depth), state_for(e.depth))) out.ends.push_back(e.node);
     }
     return out;
 }

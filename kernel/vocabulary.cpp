@@ -57,7 +57,11 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
     // Nearly every schema has a string of any text, or bounded in length alone.
     Lexemes& lexemes = Lexemes::instance();
     const LexId inside = lexemes.step(lexemes.start(Languages::anything, Encoding::json_string), '"');
-    slice(0, inside);
+    const std::shared_ptr<const Slice> any_text = slice(0, inside);
+    for (const Slice::End& e : *any_text->ends) {
+        string_ends_.push_back({e.node, static_cast<std::uint32_t>(spelled_.size()), static_cast<std::uint16_t>(e.depth), 0});
+        spelled_.append(*tokens_[trie_.tokens[trie_.nodes[e.node].first_token]], 0, e.depth);
+    }
     measured_slice(inside, 0);
 }
 
@@ -73,8 +77,8 @@ void Vocabulary::find_long_tokens() {
     long_tokens_.reserve(count);
     for (std::uint32_t id : trie_.tokens) {
         if (characters_[id] < least) continue;
-        long_tokens_.push_back({id, static_cast<std::uint32_t>(long_texts_.size()), static_cast<std::uint16_t>(tokens_[id]->size()), characters_[id]});
-        long_texts_ += *tokens_[id];
+        long_tokens_.push_back({id, static_cast<std::uint32_t>(spelled_.size()), static_cast<std::uint16_t>(tokens_[id]->size()), characters_[id]});
+        spelled_ += *tokens_[id];
     }
 }
 

@@ -171,13 +171,16 @@ class Vocabulary {
     std::vector<std::uint32_t> most_below_;    // by trie node: bytes of the longest way down
     FlatMap wide_;
     std::vector<std::array<std::uint32_t, 256>> wide_children_;
-    struct LongToken {
-        std::uint32_t id, text;  // `text`: where it begins in long_texts_
+    // Texts side by side, in the trie's order.
+    struct Spelled {
+        std::uint32_t id, text;  // of a token, or of a node of the trie; where the text begins in `spelled_`
         std::uint16_t bytes, characters;
     };
+    std::string_view text_of(const Spelled& s) const { return std::string_view(spelled_).substr(s.text, s.bytes); }
+    std::string spelled_;
     static constexpr std::size_t long_limit = 2048;
-    std::vector<LongToken> long_tokens_;       // of most characters, in the trie's order
-    std::string long_texts_;
+    std::vector<Spelled> long_tokens_;         // those of most characters
+    std::vector<Spelled> string_ends_;         // nodes where a string of any text is closed, with the quote
     std::uint32_t most_short_ = 0;             // characters of a token that is not among them, at most
     std::uint32_t longest_ = 0;
     KeyTails key_tails_;
