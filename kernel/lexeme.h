@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arena.h"
@@ -98,6 +99,11 @@ struct KeyCursor {
 
 // Characters a UTF-8 prefix can become: `prefix` holds the bits so far, `left` continuation bytes of `length` are missing.
 bool prefix_span(std::uint32_t prefix, std::uint32_t left, std::uint32_t length, CodePoint& first, CodePoint& last);
+// Whether all bytes may follow that the encoding's form allows: [first, last] is what `prefix_span` says of `bits`.
+bool whole_sequence(std::uint32_t bits, std::uint32_t left, CodePoint first, CodePoint last);
+int hex_digit(std::uint8_t byte);  // -1: it is none
+// Escapes of JSON other than \u, as (letter, character).
+constexpr std::pair<char, char> short_escapes[] = {{'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'b', '\b'}, {'f', '\f'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}};
 std::uint32_t encode_utf8(CodePoint c, std::uint8_t out[4]);  // number of bytes
 void append_json_character(std::string& text, CodePoint c);   // as inside a JSON string
 
