@@ -17,8 +17,9 @@ StateId Engine::after(StackId stack, std::uint32_t item) {
     return id;
 }
 
-Engine::OpenClosure::OpenClosure(Engine& engine, std::uint32_t item) : engine_(engine), at_(engine.open_closures_++) {
+Engine::OpenClosure::OpenClosure(Engine& engine, std::uint32_t item) : engine_(engine), at_(engine.open_closures_) {
     if (at_ == engine_.closures_.size()) engine_.closures_.push_back(std::make_unique<Closure>());
+    ++engine_.open_closures_;
     Closure& c = **this;
     c.threads.clear();
     c.work.clear();

@@ -48,10 +48,9 @@ void Masks::note(StateId state, std::uint32_t memo) {
     memo_of_state_[state] = memo + 1;
 }
 
-std::uint32_t Masks::store(StateId state, Memo memo) {
+std::uint32_t Masks::store(Memo memo) {
     memo_bytes_ += memo.bytes();
     memos_.push_back(std::move(memo));
-    note(state, static_cast<std::uint32_t>(memos_.size() - 1));
     return static_cast<std::uint32_t>(memos_.size() - 1);
 }
 
@@ -60,48 +59,51 @@ std::uint32_t Masks::memo_for(StateId state) {
     if (memo_bytes_ > memo_budget) {
         memos_.clear();
         in_scratch_ = nothing_in_scratch;
+        unsettled_ = {};
         std::fill(memo_of_state_.begin(), memo_of_state_.end(), 0);
         memo_bytes_ = 0;
     }
-    if (engine_.reads_one_key(state)) {  // its mask is sooner made than what other masks it might share
-        Memo memo;
-        compute(state, memo);
-        const std::vector<std::uint32_t> refused = refused_in(state, memo);
-        memo.questioned.clear();
-        memo.key_starts.clear();
-        memo.cleared.insert(memo.cleared.end(), refused.begin(), refused.end());
-        const std::uint32_t own = store(state, std::move(memo));
-        if (refused.empty() && !clean_) in_scratch_ = own;
-        return own;
-    }
-    const StateId folded = engine_.fold(state, tokens_);
-    std::uint32_t shared;
-    if (known(folded)) {
-        shared = memo_of_state_[folded] - 1;
-    } else {
-        Memo memo;
-        compute(folded, memo);
-        shared = store(folded, std::move(memo));
-        if ((!is_real(folded) || !settle(folded, memos_[shared])) && !clean_) in_scratch_ = shared;
-    }
-    if (folded == state) return shared;
+    // Where one key is being read the mask is sooner made than what other masks it might share.
+    const StateId folded = engine_.reads_one_key(state) ? state : engine_.fold(state, tokens_);
+    const std::uint32_t shared = shared_memo(folded);
     const std::vector<std::uint32_t> refused = refused_in(state, memos_[shared]);
     if (refused.empty()) {
         note(state, shared);
         return shared;
     }
+    if (folded == state && known(state)) unsettled_.insert(state, shared);  // others fold to it
     Memo own = memos_[shared];
     own.questioned.clear();
     own.key_starts.clear();
     own.cleared.insert(own.cleared.end(), refused.begin(), refused.end());
-    return store(state, std::move(own));
+    note(state, store(std::move(own)));
+    return memo_of_state_[state] - 1;
 }
 
-// Not made by folding alone: a text can lead there.
-bool Masks::is_real(StateId state) const {
+// The memo for all states that fold to this one, with what each of them must ask itself. Where a text is being read that stands for others, tokens
+// that hold one key twice are among that: of another text they may hold two keys.
+std::uint32_t Masks::shared_memo(StateId folded) {
+    if (const std::uint32_t unsettled = unsettled_.find(folded); unsettled != FlatMap::none) return unsettled;
+    if (known(folded)) return memo_of_state_[folded] - 1;
+    Memo memo;
+    compute(folded, memo);
+    const std::uint32_t shared = store(std::move(memo));
+    bool same = true;
+    if (reads_text(folded)) {
+        unsettled_.insert(folded, shared);
+    } else {
+        same = !settle(folded, memos_[shared]);
+        note(folded, shared);
+    }
+    if (same && !clean_) in_scratch_ = shared;
+    return shared;
+}
+
+// Some thread reads a text that others read differently.
+bool Masks::reads_text(StateId state) const {
     for (std::size_t i = 0; i < engine_.thread_count(state); ++i)
-        if (const Thread& t = engine_.thread(state, i); t.text == foreign_text || t.item == foreign_text) return false;
-    return true;
+        if (const Thread& t = engine_.thread(state, i); t.text || t.item == foreign_text) return true;
+    return false;
 }
 
 // Tokens that hold one key twice, taken away; whether there are any. In a state that folds to itself nothing else can be doubtful.
@@ -321,19 +323,19 @@ void Masks::add_key(std::uint32_t node, const Thread& t, const std::shared_ptr<c
 
 // Where tokens from `node` on close a key that the item's object declares.
 const Masks::KeyEnds& Masks::declared_ends(std::uint32_t node, const Thread& t, const Item& item) {
-    auto [it, fresh] = declared_ends_.try_emplace({engine_.spec_of(item), node, t.lex, t.text});
-    if (fresh) {
-        const std::string read = engine_.texts().text(t.text - 1);
-        const auto may_close = vocabulary_.may_close(node, lexemes_[t.lex].key.mode);
-        Doubts found;
-        engine_.for_each_declared(item, [&](const std::string& key, std::uint32_t text) {
-            if (!key.starts_with(read) || !may_close(std::string_view(key).substr(read.size()))) return;
-            collect_along(node, t.lex, key, read.size(), false, found);
-            for (std::uint32_t end : found.closing) it->second.emplace_back(end, text);
-            found.closing.clear();
-        });
-    }
-    return it->second;
+    const std::array<std::uint32_t, 4> place{engine_.spec_of(item), node, t.lex, t.text};
+    if (auto known = declared_ends_.find(place); known != declared_ends_.end()) return known->second;
+    const std::string read = engine_.texts().text(t.text - 1);
+    const auto may_close = vocabulary_.may_close(node, lexemes_[t.lex].key.mode);
+    KeyEnds ends;
+    Doubts found;
+    engine_.for_each_declared(item, [&](const std::string& key, std::uint32_t text) {
+        if (!key.starts_with(read) || !may_close(std::string_view(key).substr(read.size()))) return;
+        collect_along(node, t.lex, key, read.size(), false, found);
+        for (std::uint32_t end : found.closing) ends.emplace_back(end, text);
+        found.closing.clear();
+    });
+    return declared_ends_.emplace(place, std::move(ends)).first->second;
 }
 
 // The end of a key or an item whose whole text is known.

@@ -63,7 +63,8 @@ class Masks {
     static constexpr std::uint32_t item_part = 0xfffffffau, item_end = 0xfffffffbu, second_item_end = 0xfffffffcu;
     std::uint32_t add_item_mark(std::uint32_t keys, bool ended);
     std::uint32_t memo_for(StateId state);
-    std::uint32_t store(StateId state, Memo memo);
+    std::uint32_t shared_memo(StateId folded);
+    std::uint32_t store(Memo memo);
     void note(StateId state, std::uint32_t memo);
     void write(const Memo& memo, std::uint32_t* out) const;
     void compute(StateId state, Memo& memo);
@@ -73,7 +74,7 @@ class Masks {
         std::vector<std::uint32_t> closing;  // nodes that close a taken key
     };
     void doubtful(StateId state, const Memo& memo, Doubts& out);
-    bool is_real(StateId state) const;
+    bool reads_text(StateId state) const;
     bool settle(StateId state, Memo& memo);
     void write_scratch(const Memo& memo);
     std::vector<std::uint32_t> refused_in(StateId state, const Memo& memo);
@@ -135,6 +136,7 @@ class Masks {
     Lexemes& lexemes_ = Lexemes::instance();
     TokenView tokens_;
     std::vector<std::uint32_t> memo_of_state_;  // index + 1
+    FlatMap unsettled_;  // by folded state: its memo, where the state itself has another, or none so far
     std::vector<Memo> memos_;
     std::size_t memo_bytes_ = 0;
     std::map<std::array<std::uint32_t, 4>, KeyEnds> declared_ends_;          // object, node, lexeme state, text

@@ -199,8 +199,9 @@ Vocabulary::Closed Vocabulary::may_close(std::uint32_t node, LexMode mode) {
     }
     std::lock_guard lock(mutex_);
     if (std::uint32_t known = closed_of_.find(key); known != FlatMap::none) return Closed(&closed_[known]);
-    closed_of_.insert(key, static_cast<std::uint32_t>(closed_.size()));
-    return Closed(&closed_.emplace_back(std::move(found)));
+    const Closed::Texts& kept = closed_.emplace_back(std::move(found));
+    closed_of_.insert(key, static_cast<std::uint32_t>(closed_.size() - 1));
+    return Closed(&kept);
 }
 
 std::shared_ptr<const Slice> Vocabulary::joined(const Slice& one, const Slice& other) {

@@ -28,15 +28,14 @@ bool Engine::endless_key(LexId lex, std::uint32_t longest) const {
 }
 
 Engine::Scarce Engine::scarce_after_comma(StackId stack, std::uint32_t longest) {
-    Scarce& s = stacks_[stack].scarce;
-    if (s.known) return s;
-    s.known = true;
+    if (stacks_[stack].scarce.known) return stacks_[stack].scarce;
+    Scarce s{true, false, false};
     for (const Item& i : stacks_[stack].items) {
         s.items |= i.kind() == Resume::array_next && arrays_.spec(i.data).unique;
         if (i.kind() == Resume::object_next)
             for (const Group& g : objects_.spec(i.data).groups) s.keys |= !endless_key(g.lexeme, longest);
     }
-    return s;
+    return stacks_[stack].scarce = s;
 }
 
 void Engine::few_endings(LexId lex, std::uint32_t text, std::vector<std::uint32_t>& out) {

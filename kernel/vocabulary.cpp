@@ -59,7 +59,7 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
     const LexId inside = lexemes.step(lexemes.start(Languages::anything, Encoding::json_string), '"');
     const std::shared_ptr<const Slice> any_text = slice(0, inside);
     for (const Slice::End& e : *any_text->ends) {
-        string_ends_.push_back({e.node, static_cast<std::uint32_t>(spelled_.size()), static_cast<std::uint16_t>(e.depth), 0});
+        string_ends_.push_back({e.node, static_cast<std::uint32_t>(spelled_.size()), e.depth, 0});
         spelled_.append(*tokens_[trie_.tokens[trie_.nodes[e.node].first_token]], 0, e.depth);
     }
     measured_slice(inside, 0);
@@ -77,7 +77,7 @@ void Vocabulary::find_long_tokens() {
     long_tokens_.reserve(count);
     for (std::uint32_t id : trie_.tokens) {
         if (characters_[id] < least) continue;
-        long_tokens_.push_back({id, static_cast<std::uint32_t>(spelled_.size()), static_cast<std::uint16_t>(tokens_[id]->size()), characters_[id]});
+        long_tokens_.push_back({id, static_cast<std::uint32_t>(spelled_.size()), static_cast<std::uint32_t>(tokens_[id]->size()), characters_[id]});
         spelled_ += *tokens_[id];
     }
 }

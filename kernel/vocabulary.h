@@ -174,7 +174,7 @@ class Vocabulary {
     // Texts side by side, in the trie's order.
     struct Spelled {
         std::uint32_t id, text;  // of a token, or of a node of the trie; where the text begins in `spelled_`
-        std::uint16_t bytes, characters;
+        std::uint32_t bytes, characters;
     };
     std::string_view text_of(const Spelled& s) const { return std::string_view(spelled_).substr(s.text, s.bytes); }
     std::string spelled_;
