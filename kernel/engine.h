@@ -123,8 +123,8 @@ class Engine {
     // The state whose mask is this one's: counters far from their bounds, used keys, texts no token can complete and places in objects that
     // no token tells apart are folded. All calls are with the same view.
     StateId fold(StateId state, const TokenView& tokens);
-    // Nothing but one declared key, or one of very few, can be what is being read.
-    bool reads_one_key(StateId state) const;
+    // Nothing but one of very few declared keys can be what is being read.
+    bool reads_few_keys(StateId state) const;
     StateId after_key(StackId stack, std::uint32_t key, std::uint32_t text, std::uint32_t item = 0);  // text: trie node + 1, or 0 where `key` is given
     // The text of a unique array's item with one byte more; white space between JSON tokens is no part of it.
     std::uint32_t extend_item(std::uint32_t item, LexId lex, std::uint8_t byte);

@@ -269,7 +269,7 @@ bool Engine::reads_keys(const Thread& t) const {
     return stacks_[t.stack].items.size() == 1 && stacks_[t.stack].items[0].kind() == Resume::object_key;
 }
 
-bool Engine::reads_one_key(StateId id) const {
+bool Engine::reads_few_keys(StateId id) const {
     const State& s = states_[id];
     if (s.count != 1 || s.accepting) return false;
     const Thread& t = threads_[s.first];

@@ -172,7 +172,9 @@ class Lexemes {
     LexId intern(const LexKey& key);
     const LexRow& build_row(LexId id);
     const LexRow* build_few(LexId id);
-    const LexRow& publish(LexId id, std::span<const std::pair<std::uint8_t, LexId>> steps);  // ascending
+    const LexRow& few_steps(LexId id, std::span<const std::pair<std::uint8_t, LexId>> steps);  // ascending
+    const LexRow& publish(LexId id, std::unique_ptr<LexRow> row);
+    LexId string_end();  // behind the closing quote
     LexId character(bool json, LangId language);               // the state between characters
     LexId partial(bool json, LangId language, std::uint32_t prefix, std::uint32_t left);
     LexId hex(LangId language, std::uint32_t digits, std::uint32_t left);

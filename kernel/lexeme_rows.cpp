@@ -11,7 +11,7 @@ constexpr std::size_t no_range = ~std::size_t{0};
 }  // namespace
 
 // Few bytes lead on, each to a state of its own.
-const LexRow& Lexemes::publish(LexId id, std::span<const std::pair<std::uint8_t, LexId>> steps) {
+const LexRow& Lexemes::few_steps(LexId id, std::span<const std::pair<std::uint8_t, LexId>> steps) {
     std::array<std::uint8_t, ByteMaps::few_limit> bytes;
     auto row = std::make_unique<LexRow>(LexRow{nullptr, static_cast<std::uint16_t>(steps.size()), {0, 0, 0, 0}, std::vector<LexId>(steps.size() + 1, dead_lex)});
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -20,9 +20,20 @@ const LexRow& Lexemes::publish(LexId id, std::span<const std::pair<std::uint8_t,
         row->targets[i + 1] = steps[i].second;
     }
     row->map = maps.few({bytes.data(), steps.size()});
+    return publish(id, std::move(row));
+}
+
+const LexRow& Lexemes::publish(LexId id, std::unique_ptr<LexRow> row) {
     const LexRow* published = row.release();  // as long-lived as the states
     states_[id].row.store(published, std::memory_order_release);
     return *published;
+}
+
+LexId Lexemes::string_end() {
+    LexKey end;
+    end.mode = LexMode::end;
+    end.json = true;
+    return intern(end);
 }
 
 // The row inside a string where few single characters of ASCII may come, as in a list of words; else nothing.
@@ -49,13 +60,8 @@ const LexRow* Lexemes::build_few(LexId id) {
         key.mode = LexMode::escape;
         add({'\\', intern(key)});
     }
-    if (languages().nullable(states_[id].key.lang)) {
-        LexKey end;
-        end.mode = LexMode::end;
-        end.json = true;
-        add({'"', intern(end)});
-    }
-    return &publish(id, {steps.data(), count});
+    if (languages().nullable(key.lang)) add({'"', string_end()});
+    return &few_steps(id, {steps.data(), count});
 }
 
 const LexRow& Lexemes::build_row(LexId id) {
@@ -69,7 +75,7 @@ const LexRow& Lexemes::build_row(LexId id) {
             ++(k.mode == LexMode::keys ? next.depth : next.value);
             const std::uint8_t byte = key_byte(at.keys[0], at.depth);
             const std::pair<std::uint8_t, LexId> step{byte, intern(next)};
-            return publish(id, {&step, 1});
+            return few_steps(id, {&step, 1});
         }
     }
     if (k.mode == LexMode::body)
@@ -147,12 +153,7 @@ const LexRow& Lexemes::build_row(LexId id) {
                 next.mode = LexMode::escape;
                 to['\\'] = intern(next);
             }
-            if (languages().nullable(k.lang)) {
-                LexKey end;
-                end.mode = LexMode::end;
-                end.json = true;
-                to['"'] = intern(end);
-            }
+            if (languages().nullable(k.lang)) to['"'] = string_end();
             break;
         }
         case LexMode::partial: {
@@ -215,10 +216,7 @@ const LexRow& Lexemes::build_row(LexId id) {
         live_bytes = static_cast<std::uint16_t>(live_bytes + (b - from));
         for (std::size_t i = from; i < b; ++i) live[i / 64] |= std::uint64_t{1} << (i % 64);
     }
-    auto row = std::make_unique<LexRow>(LexRow{maps.intern(cls, count), live_bytes, {live[0], live[1], live[2], live[3]}, {known.begin(), known.begin() + count}});
-    const LexRow* published = row.release();  // as long-lived as the states
-    states_[id].row.store(published, std::memory_order_release);
-    return *published;
+    return publish(id, std::make_unique<LexRow>(LexRow{maps.intern(cls, count), live_bytes, {live[0], live[1], live[2], live[3]}, {known.begin(), known.begin() + count}}));
 }
 
 }  // namespace scansion

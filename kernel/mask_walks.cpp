@@ -129,18 +129,11 @@ void Masks::below(const Trie& trie, std::uint32_t node, std::size_t mark, std::u
 }
 
 namespace {
-constexpr std::uint32_t near_nodes = 12;
-
 // `wide`: the node's children by byte, where it has many: then the bytes that the grammar allows (`live`) lead the walk, not those the trie has.
 // Of another node, children that the grammar does not allow are not touched.
 template <class Visit>
 void for_each_child(const Trie& trie, const std::array<std::uint32_t, 256>* wide, std::uint32_t node, const std::uint64_t live[4], Visit visit) {
     if (!wide) {
-        if (const std::uint32_t end = trie.nodes[node].end; end - node <= near_nodes) {  // they lie side by side as it is
-            for (std::uint32_t c = node + 1; c < end; c = trie.nodes[c].end)
-                if (const std::uint8_t byte = trie.nodes[c].byte; live[byte / 64] >> (byte % 64) & 1) visit(c);
-            return;
-        }
         const auto [bytes, nodes] = trie.children(node);
         for (std::size_t i = 0; i < bytes.size(); ++i)
             if (live[bytes[i] / 64] >> (bytes[i] % 64) & 1) visit(nodes[i]);

@@ -63,8 +63,8 @@ std::uint32_t Masks::memo_for(StateId state) {
         std::fill(memo_of_state_.begin(), memo_of_state_.end(), 0);
         memo_bytes_ = 0;
     }
-    // Where one key is being read the mask is sooner made than what other masks it might share.
-    const StateId folded = engine_.reads_one_key(state) ? state : engine_.fold(state, tokens_);
+    // Where few keys can be being read the mask is sooner made than what other masks it might share.
+    const StateId folded = engine_.reads_few_keys(state) ? state : engine_.fold(state, tokens_);
     const std::uint32_t shared = shared_memo(folded);
     const std::vector<std::uint32_t> refused = refused_in(state, memos_[shared]);
     if (refused.empty()) {

@@ -44,14 +44,12 @@ Vocabulary::Vocabulary(std::vector<std::optional<std::string>> tokens, std::vect
         characters_[id] = static_cast<std::uint16_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0) != 0x80; }));
     find_long_tokens();
     for (std::uint32_t n = 0; n < trie_.size(); ++n) {
-        if (n && trie_.nodes[n].end - n < wide_limit) continue;
-        std::uint32_t children = 0;
-        for (std::uint32_t c = n + 1; c < trie_.nodes[n].end; c = trie_.nodes[c].end) ++children;
-        if (n && children < wide_limit) continue;
+        const auto [bytes, nodes] = trie_.children(n);
+        if (n && nodes.size() < wide_limit) continue;
         wide_.insert(n, static_cast<std::uint32_t>(wide_children_.size()));
         auto& table = wide_children_.emplace_back();
         table.fill(0);
-        for (std::uint32_t c = n + 1; c < trie_.nodes[n].end; c = trie_.nodes[c].end) table[trie_.nodes[c].byte] = c;
+        for (std::size_t i = 0; i < nodes.size(); ++i) table[bytes[i]] = nodes[i];
     }
     key_tails_ = find_key_tails(tokens_);
     // Nearly every schema has a string of any text, or bounded in length alone.

@@ -2,8 +2,8 @@
 #pragma once
 #include <array>
 #include <atomic>
-#include <deque>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +17,7 @@
 
 #include "key_tails.h"
 #include "lexeme.h"
+#include "patient.h"
 #include "trie.h"
 
 namespace scansion {
