@@ -36,7 +36,7 @@ LexId Lexemes::string_end() {
     return intern(end);
 }
 
-// The row inside a string where few single characters of ASCII may come, as in a list of words; else nothing.
+// The row where few single characters of ASCII may come, as in a list of words; else nothing.
 const LexRow* Lexemes::build_few(LexId id) {
     LexKey key = states_[id].key;
     const DerivativeTable& table = languages().derivatives(key.lang);
@@ -50,12 +50,13 @@ const LexRow* Lexemes::build_few(LexId id) {
     bool live = false;
     for (std::size_t i = 0; i < table.starts.size(); ++i) {
         const CodePoint c = table.starts[i];
-        const LexId to = character(true, table.targets[i]);
+        const LexId to = character(key.json, table.targets[i]);
         if (to == dead_lex) continue;
-        if (count + 2 == steps.size() || c >= 0x80 || i + 1 == table.starts.size() || table.starts[i + 1] != c + 1) return nullptr;
+        if (count + 2 == steps.size() || c == 0 || c >= 0x80 || i + 1 == table.starts.size() || table.starts[i + 1] != c + 1) return nullptr;
         live = true;
-        if (c >= 0x20 && c != '"' && c != '\\') add({static_cast<std::uint8_t>(c), to});
+        if (!key.json || (c >= 0x20 && c != '"' && c != '\\')) add({static_cast<std::uint8_t>(c), to});
     }
+    if (!key.json) return &few_steps(id, {steps.data(), count});
     if (live) {
         key.mode = LexMode::escape;
         add({'\\', intern(key)});
@@ -78,7 +79,7 @@ const LexRow& Lexemes::build_row(LexId id) {
             return few_steps(id, {&step, 1});
         }
     }
-    if (k.mode == LexMode::body)
+    if (k.mode == LexMode::body || k.mode == LexMode::text)
         if (const LexRow* row = build_few(id)) return *row;
     std::array<LexId, 256> to{};
     // After `bits` of a character of `length` bytes, of which `left` are missing. Characters ascend from call to call, so most calls find what the
