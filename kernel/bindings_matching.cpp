@@ -274,6 +274,8 @@ void bind_matching(nb::module_& m) {
                 if (!t) return nb::none();
                 return nb::bytes(t->data(), t->size());
             }, nb::arg("token_id"))
+        .def("rehearse_string", [](Vocabulary& v, LanguageHandle language, const std::string& text) { v.rehearse_string(language.id, text); },
+             nb::arg("language"), nb::arg("text"), nb::call_guard<nb::gil_scoped_release>())
         .def("tokenize_greedy", [](const Vocabulary& v, nb::bytes text) -> nb::object {
                 std::string_view s = bytes_view(text);
                 nb::list out;

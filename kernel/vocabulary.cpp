@@ -80,6 +80,20 @@ void Vocabulary::find_long_tokens() {
     }
 }
 
+void Vocabulary::rehearse_string(LangId language, std::string_view text) {
+    Lexemes& lexemes = Lexemes::instance();
+    try {
+        LexId lex = lexemes.step(lexemes.start(language, Encoding::json_string), '"');
+        for (std::size_t i = 0; lexemes.goes_on(lex); ++i) {
+            slice(0, shared_state(lex));
+            if (i == text.size()) break;
+            lex = lexemes.step(lex, static_cast<std::uint8_t>(text[i]));
+        }
+    } catch (const LimitExceeded&) {
+        // Whoever comes to such a state will be told.
+    }
+}
+
 std::uint32_t Vocabulary::depth(std::uint32_t node) const {
     std::uint32_t depth = 0;
     for (std::uint32_t at = 0; at != node; ++depth) {

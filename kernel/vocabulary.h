@@ -106,6 +106,8 @@ class Vocabulary {
         const Texts* texts_;
     };
     Closed may_close(std::uint32_t node, LexMode mode);
+    // Looks up what tokens do in a JSON string of the language, with this text inside, before anybody asks.
+    void rehearse_string(LangId language, std::string_view text);
     // A state whose slice at the root is this one's.
     LexId shared_state(LexId lex);
     // The tokens of both, as bits, for masks that begin with them; both have bits.

@@ -117,9 +117,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'scansion' has no attribute {name!r}")
     value: object = getattr(import_module(home), name)
     globals()[name] = value
-    if name == "Vocabulary":
-        # Whoever makes a vocabulary will compile a grammar for it: the front end is loaded now, not inside the first compilation.
-        import_module("scansion.json_schema")
     return value
 
 

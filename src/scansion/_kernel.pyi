@@ -106,6 +106,7 @@ class Vocabulary:
     @property
     def eos_token_ids(self) -> list[int]: ...
     def token_bytes(self, token_id: int) -> bytes | None: ...  # None: special or never text
+    def rehearse_string(self, language: Language, text: str) -> None: ...  # what tokens do in a JSON string is looked up along a text
     def tokenize_greedy(self, text: bytes) -> list[int] | None: ...  # longest match; None where a byte has no token
 
 class Constraint:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from scansion import _kernel
 from scansion.errors import VocabularyError
+from scansion.json_schema.familiar_strings import familiar_strings
 from scansion.vocabulary.checks import check_end_tokens, check_size, check_special_tokens, check_tokens
 from scansion.vocabulary.source import Source, TextTokenizer
 
@@ -66,6 +67,8 @@ class Vocabulary(_kernel.Vocabulary):
         if not any(texts):
             raise VocabularyError("every token of the vocabulary is an end token or special: none has text")
         super().__init__(texts, ends, sorted(named.values()))
+        for language, text in familiar_strings():
+            self.rehearse_string(language, text)
         self._special_tokens = MappingProxyType(named)
         self._names = {token_id: special for special, token_id in named.items()}
         self._tokenizer = tokenizer
