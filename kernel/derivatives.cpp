@@ -103,12 +103,8 @@ std::unique_ptr<DerivativeTable> Languages::compute_table(LangId a) {
             break;
         case LangOp::automaton: {
             gap(0, nothing);
-            // Copied: interning below may move `automata_`... it does not, but `edges` must stay valid across intern().
-            const auto edges = automata_[fa].edges[fb];
-            for (const auto& e : edges) {
-                bool leaf = automata_[fa].edges[e.target].empty();
-                LangId target = leaf ? empty : intern(LangOp::automaton, fa, e.target, 0, automata_[fa].accepting[e.target], true);
-                gap(e.first, target);
+            for (const AutomatonEdge& e : automata_[fa].edges[fb]) {
+                gap(e.first, automaton_state(fa, e.target));
                 gap(e.last + 1, nothing);
             }
             break;

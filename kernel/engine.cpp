@@ -184,7 +184,7 @@ StateId Engine::step(StateId id, std::uint8_t byte) {
     return to;
 }
 
-// How many bytes from the start keep every thread inside an unconstrained key, one character each.
+// How many bytes from the start keep every thread inside a key or a list of words, one character each, and surely alive.
 std::size_t Engine::plain_run(StateId id, std::string_view bytes) const {
     const State& s = states_[id];
     if (s.accepting) return 0;
@@ -192,12 +192,15 @@ std::size_t Engine::plain_run(StateId id, std::string_view bytes) const {
         const Thread& t = threads_[s.first + i];
         if (t.is_token() || t.item) return 0;
         if (!t.text && lexemes_.in_keys(t.lex) && lexemes_.cursor(t.lex).depth) continue;
+        if (!t.text && lexemes_[t.lex].words && !stacks_[t.stack].uses_values) continue;
         if (!t.text) return 0;
         const LexKey& key = lexemes_[t.lex].key;
         if (key.mode != LexMode::body || key.lang != Languages::anything) return 0;
     }
     std::size_t n = 0;
     while (n < bytes.size() && static_cast<std::uint8_t>(bytes[n]) >= 0x20 && static_cast<std::uint8_t>(bytes[n]) < 0x80 && bytes[n] != '"' && bytes[n] != '\\') ++n;
+    for (std::uint32_t i = 0; i < s.count && n > 1; ++i)
+        if (const Thread& t = threads_[s.first + i]; !t.text && lexemes_[t.lex].words) n = lexemes_.word_run(t.lex, bytes.substr(0, n));
     return n;
 }
 
@@ -221,7 +224,7 @@ StateId Engine::step_run(StateId s, std::string_view run) {
         t.stack = begin_budgets(t.stack);
         if (t.text)
             for (char c : run) t.text = texts_.insert(t.text - 1, static_cast<std::uint8_t>(c)) + 1;
-        else if ((t.lex = lexemes_.inside_key(t.lex, run)) == dead_lex)
+        else if ((t.lex = lexemes_[t.lex].words ? lexemes_.inside_word(t.lex, run) : lexemes_.inside_key(t.lex, run)) == dead_lex)
             continue;
         threads.push_back(t);
     }

@@ -174,7 +174,7 @@ LangId Languages::literals(std::vector<std::vector<CodePoint>> texts) {
         return std::any_of(t.begin(), t.end(), [](CodePoint c) { return (c >= surrogate_first && c <= surrogate_last) || c > max_code_point; });
     });
     if (texts.empty()) return nothing;
-    if (texts.size() == 1) return literal(texts[0]);
+    if (texts.size() == 1 && texts[0].size() < 2) return literal(texts[0]);
     Automaton trie;
     std::size_t total = 1;
     for (const auto& t : texts) total += t.size();
@@ -236,12 +236,21 @@ LangId Languages::automaton(Automaton a, std::uint32_t start) {
     for (auto it = first; it != last; ++it)
         if (automata_[it->second].edges == a.edges && automata_[it->second].accepting == a.accepting) id = it->second;
     if (id == unbounded) {
+        a.words = true;
+        for (std::size_t s = 0; s < n && a.words; ++s) {
+            a.words = !a.accepting[s] || a.edges[s].empty();
+            for (const AutomatonEdge& e : a.edges[s]) a.words &= e.first == e.last && e.target > s;
+        }
         id = static_cast<std::uint32_t>(automata_.size());
         automata_.push_back(std::move(a));
         automaton_hashes_.emplace(h, id);
     }
-    if (automata_[id].edges[start].empty()) return empty;
-    return intern(LangOp::automaton, id, start, 0, automata_[id].accepting[start], true);
+    return automaton_state(id, start);
+}
+
+LangId Languages::automaton_state(std::uint32_t automaton, std::uint32_t state) {
+    const Automaton& a = automata_[automaton];
+    return a.edges[state].empty() ? empty : intern(LangOp::automaton, automaton, state, 0, a.accepting[state], true);
 }
 
 LangId Languages::concat(LangId a, LangId b) {

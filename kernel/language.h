@@ -5,6 +5,7 @@
 // so a class of 700 ranges costs 700 merges, not 700 rewritings. Counted repetition is a node, never expanded.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -55,6 +56,7 @@ struct Automaton {
     std::vector<std::vector<AutomatonEdge>> edges;
     std::vector<bool> accepting;
     std::vector<std::uint32_t> min_length;  // `unbounded`: no accepting state is reachable
+    bool words = false;  // it spells a list of words none of which begins another: single characters lead on, always to later states
 };
 
 // Lengths of a language's words: `accepts[i]` for i < accepts.size(), then periodic with `period` from `periodic_from`.
@@ -128,7 +130,9 @@ class Languages {
     // Structure, for serialisation and for converters to other grammar languages.
     LangOp op(LangId a) const { return nodes_[a].op; }
     const RangeSet& class_ranges(LangId a) const { return classes_[nodes_[a].a]; }
-    const Automaton& automaton_of(LangId a) const { return automata_[nodes_[a].a]; }
+    const Automaton& automaton_of(LangId a) const { return automata_[nodes_[a].a]; }  // stays where it is, and never changes
+    // The language of another state of the automaton that `a` is of.
+    LangId in_automaton(LangId a, std::uint32_t state) { return automaton_state(nodes_[a].a, state); }
     std::uint32_t field_b(LangId a) const { return nodes_[a].b; }
     std::uint32_t field_c(LangId a) const { return nodes_[a].c; }
     std::vector<LangId> children(LangId a) const;
@@ -155,6 +159,7 @@ class Languages {
         std::unique_ptr<LengthSet> lengths;
     };
     LangId intern(LangOp op, std::uint32_t a, std::uint32_t b, std::uint32_t c, bool nullable, bool plain);
+    LangId automaton_state(std::uint32_t automaton, std::uint32_t state);
     LangId intern_list(LangOp op, const std::vector<LangId>& parts);
     std::uint32_t class_id(RangeSet ranges);
     std::unique_ptr<DerivativeTable> compute_table(LangId a);
@@ -175,7 +180,7 @@ class Languages {
     IndexTable node_table_;
     std::vector<RangeSet> classes_;
     IndexTable class_table_;
-    std::vector<Automaton> automata_;
+    std::deque<Automaton> automata_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> automaton_hashes_;
     FlatMap any_prefix_;                            // by language: 0, or what is needed + 1
     FlatMap folded_table_, far_folded_, plentiful_;  // by language << 32 | least or longest

@@ -49,9 +49,13 @@ LexId Lexemes::intern(const LexKey& key) {
     s.key = key;
     if (key.mode == LexMode::end)
         s.accepting = true;
-    else if (key.mode == LexMode::text)
+    else if (key.mode == LexMode::text) {
         s.accepting = languages().nullable(key.lang);
-    else if (key.mode == LexMode::key_tail && key.value == keys_[key.lang].spelled.size())
+        if (languages().op(key.lang) == LangOp::automaton && languages().automaton_of(key.lang).words) {
+            s.words = &languages().automaton_of(key.lang);
+            s.word = languages().field_b(key.lang);
+        }
+    } else if (key.mode == LexMode::key_tail && key.value == keys_[key.lang].spelled.size())
         s.accepting = true, s.accepted_key = key.lang;
     table_.insert(h, id);
     return id;
@@ -172,6 +176,39 @@ LexId Lexemes::inside_key(LexId id, std::string_view bytes) {
     LexKey key = from;
     key.value = at.depth;
     return intern(key);
+}
+
+namespace {
+const AutomatonEdge* edge_of(const Automaton& words, std::uint32_t at, char byte) {
+    const auto& edges = words.edges[at];
+    const CodePoint c = static_cast<std::uint8_t>(byte);
+    const auto found = std::lower_bound(edges.begin(), edges.end(), c, [](const AutomatonEdge& e, CodePoint c) { return e.first < c; });
+    return found == edges.end() || found->first != c ? nullptr : &*found;
+}
+}  // namespace
+
+std::size_t Lexemes::word_run(LexId id, std::string_view bytes) const {
+    const Automaton& words = *states_[id].words;
+    std::uint32_t at = states_[id].word;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const AutomatonEdge* edge = edge_of(words, at, bytes[i]);
+        if (!edge) break;
+        at = edge->target;
+        if (words.accepting[at]) return i;
+    }
+    return bytes.size();
+}
+
+LexId Lexemes::inside_word(LexId id, std::string_view bytes) {
+    const Automaton& words = *states_[id].words;
+    std::uint32_t at = states_[id].word;
+    for (char byte : bytes) {
+        const AutomatonEdge* edge = edge_of(words, at, byte);
+        if (!edge) return dead_lex;
+        at = edge->target;
+    }
+    Lock lock(languages().mutex);
+    return character(false, languages().in_automaton(states_[id].key.lang, at));
 }
 
 bool Lexemes::any_live(LangId language, CodePoint first, CodePoint last) {

@@ -88,6 +88,8 @@ struct LexState {
     bool accepting = false;
     std::uint32_t accepted_key = no_key;  // which canonical key has just been completed
     std::atomic<const LexRow*> row{nullptr};
+    const Automaton* words = nullptr;  // of what is a list of words, between two characters: the list, and the place in it
+    std::uint32_t word = 0;
     std::uint32_t min_bytes = 0xfffffffeu;  // to acceptance; 0xfffffffe: not computed. Under the mutex.
 };
 
@@ -129,6 +131,10 @@ class Lexemes {
     std::uint32_t same_byte(const KeyCursor& at) const;
     // The state after `bytes`, which close no key; dead_lex where no key goes on so.
     LexId inside_key(LexId id, std::string_view bytes);
+    // The same in a list of words, for ASCII that ends none.
+    LexId inside_word(LexId id, std::string_view bytes);
+    // How many of the bytes, which are ASCII, end no word.
+    std::size_t word_run(LexId id, std::string_view bytes) const;
 
     const LexState& operator[](LexId id) const { return states_[id]; }
     const LexRow& row(LexId id) {

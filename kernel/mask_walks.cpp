@@ -165,6 +165,30 @@ void Masks::walk_keys(const Trie& trie, std::uint32_t node, KeyCursor at, StackI
     }
 }
 
+// The same of words. `inside`: as `keys`, for tokens that end inside a word.
+void Masks::walk_words(const Trie& trie, std::uint32_t node, const Automaton& words, std::uint32_t at, StackId stack, std::uint32_t keys, std::uint32_t inside) {
+    const auto* wide = &trie == &vocabulary_.trie() ? vocabulary_.wide(node) : nullptr;
+    for (const AutomatonEdge& edge : words.edges[at]) {
+        std::uint8_t bytes[4];
+        const std::uint32_t n = encode_utf8(edge.first, bytes);
+        std::uint32_t c = wide ? (*wide)[bytes[0]] : trie.child(node, bytes[0]);
+        for (std::uint32_t i = 1; i < n && c; ++i) {
+            set_tokens(trie, trie.nodes[c], keys);
+            c = trie.child(c, bytes[i]);
+        }
+        if (c == 0) continue;
+        if (words.accepting[edge.target]) {
+            const std::size_t mark = threads_.size();
+            engine_.item_ended = false;
+            if (push_state(engine_.after(stack))) below(trie, c, mark, mark_begun(mark, engine_.item_ended ? add_item_mark(keys, true) : keys));
+            threads_.resize(mark);
+        } else {
+            set_tokens(trie, trie.nodes[c], inside);
+            if (trie.nodes[c].end != c + 1) walk_words(trie, c, words, edge.target, stack, inside, inside);
+        }
+    }
+}
+
 // The most of all walks: one thread whose text nobody tells, without a list of threads while its lexeme goes on.
 void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint32_t keys) {
     const bool own = &trie == &vocabulary_.trie();
@@ -190,9 +214,13 @@ void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint
 void Masks::walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys) {
     for (std::size_t i = begin; i < end; ++i) {
         const Thread t = threads_[i];
-        if (t.text || t.item || !lexemes_.in_keys(t.lex)) continue;
+        const Automaton* words = lexemes_[t.lex].words;
+        if (t.text || t.item || !(words || lexemes_.in_keys(t.lex))) continue;
         std::swap(threads_[begin++], threads_[i]);
-        walk_keys(trie, node, lexemes_.cursor(t.lex), t.stack, keys);
+        if (words)
+            walk_words(trie, node, *words, lexemes_[t.lex].word, t.stack, keys, mark_comma(t, keys));
+        else
+            walk_keys(trie, node, lexemes_.cursor(t.lex), t.stack, keys);
     }
     if (begin == end) return;
     if (end == begin + 1 && !threads_[begin].text && !threads_[begin].item) return walk_plain(trie, node, threads_[begin], keys);

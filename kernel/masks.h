@@ -98,6 +98,7 @@ class Masks {
     void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::span<const LexRow* const> rows, std::uint32_t keys);
     void below(const Trie& trie, std::uint32_t node, std::size_t mark, std::uint32_t keys);
     void walk_keys(const Trie& trie, std::uint32_t node, KeyCursor at, StackId stack, std::uint32_t keys);
+    void walk_words(const Trie& trie, std::uint32_t node, const Automaton& words, std::uint32_t at, StackId stack, std::uint32_t keys, std::uint32_t inside);
     void walk_plain(const Trie& trie, std::uint32_t node, Thread thread, std::uint32_t keys);
     bool step_thread(const Thread& thread, LexId lex, std::uint8_t byte, std::uint32_t& keys);  // pushes what follows; false: nothing does
     bool push_state(StateId state);  // false: nothing is there

@@ -184,7 +184,7 @@ class Lowering:
         if texts:
             if literals:
                 texts = LITERAL_TEXTS[literals] + texts
-            language = Language.literal(texts[0]) if len(texts) == 1 else Language.literals(texts)
+            language = Language.literals(texts)
             nodes.append(builder.node(LEX, builder.lexeme(language, TEXT), 0, label))
         elif literals:
             nodes.append(builder.node(LEX, builder.lexeme(LITERAL_LANGUAGES[literals], TEXT), 0, label))

@@ -112,7 +112,7 @@ def _words_written(lowering: Lowering, rule: int, site: Site) -> bool:
         for word in listed:
             whole(site, word, keyword)
     texts = [string_text(word) for word in dict.fromkeys(listed)]
-    language = Language.literals(texts) if len(texts) > 1 else Language.literal(texts[0])
+    language = Language.literals(texts)
     label = lowering.builder.later_label(partial(describe, site.pointer, schema)) if site.pointer else -1
     lowering.builder.rules[rule] = _lexeme(lowering, language, TEXT, label)
     lowering.feasibility.certain(rule)
