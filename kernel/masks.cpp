@@ -15,19 +15,42 @@ void Masks::fill_finished(std::uint32_t* out) const {
     for (std::uint32_t id : vocabulary_.eos()) out[id / 32] |= 1u << (id % 32);
 }
 
+// A new mask is made in the row that wants it, not copied there.
+class Masks::Borrowed {
+  public:
+    Borrowed(Masks& masks, std::uint32_t* row) : masks_(masks), clean_(masks.clean_) {
+        masks.scratch_ = row;
+        masks.clean_ = false;
+        masks.in_scratch_ = nothing_in_scratch;
+    }
+    ~Borrowed() {
+        masks_.scratch_ = masks_.own_.data();
+        masks_.clean_ = clean_;
+        masks_.in_scratch_ = nothing_in_scratch;
+    }
+    Borrowed(const Borrowed&) = delete;
+
+  private:
+    Masks& masks_;
+    const bool clean_;
+};
+
 void Masks::fill(StateId state, std::uint32_t* out) {
-    const std::uint32_t memo = memo_for(state);
-    if (memo == in_scratch_)
-        std::memcpy(out, scratch_.data(), scratch_.size() * 4);
-    else
-        write(memos_[memo], out);
+    if (known(state)) return write(memos_[memo_of_state_[state] - 1], out);
+    const Borrowed borrowed(*this, out);
+    try {
+        const std::uint32_t memo = memo_for(state);
+        if (memo != in_scratch_) write(memos_[memo], out);
+    } catch (...) {  // half a mask is none
+        std::memset(out, 0, vocabulary_.words() * 4);
+        throw;
+    }
 }
 
 void Masks::write_scratch(const Memo& memo) {
     in_scratch_ = nothing_in_scratch;
     clean_ = false;
-    scratch_.resize(vocabulary_.words());
-    write(memo, scratch_.data());
+    write(memo, scratch_);
 }
 
 std::int64_t Masks::only(StateId state) {
@@ -35,7 +58,7 @@ std::int64_t Masks::only(StateId state) {
     if (!memo.whole && !memo.base && memo.set.size() > memo.cleared.size() + 1) return -1;
     write_scratch(memo);
     std::int64_t found = -1;
-    for (std::size_t w = 0; w < scratch_.size(); ++w) {
+    for (std::size_t w = 0; w < vocabulary_.words(); ++w) {
         if (!scratch_[w]) continue;
         if (found >= 0 || !std::has_single_bit(scratch_[w])) return -1;
         found = static_cast<std::int64_t>(w * 32) + std::countr_zero(scratch_[w]);
@@ -186,7 +209,7 @@ void Masks::compute(StateId state, Memo& memo) {
     if (base_) {
         for (std::uint32_t id : cleared_)
             if ((base_->bits[id / 32] >> (id % 32) & 1) && !(scratch_[id / 32] >> (id % 32) & 1)) memo.cleared.push_back(id);
-    } else {
+    } else if (scratch_ == own_.data()) {
         for (std::uint32_t id : added_) scratch_[id / 32] = 0;
         clean_ = true;
     }
@@ -235,9 +258,9 @@ void Masks::begin(const std::shared_ptr<const Slice>* base) {
     begun_ = true;
     if (base) {
         base_ = *base;
-        scratch_ = base_->bits;
+        std::memcpy(scratch_, base_->bits.data(), vocabulary_.words() * 4);
     } else if (!clean_) {
-        scratch_.assign(vocabulary_.words(), 0);
+        std::memset(scratch_, 0, vocabulary_.words() * 4);
     }
     clean_ = false;
 }
@@ -267,7 +290,7 @@ void Masks::add_slice(const std::shared_ptr<const Slice>& slice, std::uint32_t k
         begin(&slice);
     } else if (slice != base_) {
         base_ = base_ ? vocabulary_.joined(*base_, *slice) : slice;
-        join_bits(scratch_.data(), slice->bits.data(), scratch_.size());
+        join_bits(scratch_, slice->bits.data(), vocabulary_.words());
     }
     for (std::uint32_t id : slice->stay) set(id, keys);
 }

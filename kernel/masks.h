@@ -24,8 +24,11 @@ class Masks {
           tokens_{vocabulary.longest_token(), vocabulary.key_tails(), [&vocabulary](LexId lex) { return vocabulary.shared_state(lex); },
                   [&vocabulary](std::string_view text) { return vocabulary.seen(text); },
                   [this](const Thread& thread, const Item& item) -> const KeyEnds& { return declared_ends(0, thread, item); }},
-          scratch_(vocabulary.take_buffer()) {}
-    ~Masks() { vocabulary_.give_back(std::move(scratch_)); }
+          own_(vocabulary.take_buffer()) {
+        own_.resize(vocabulary.words());
+        scratch_ = own_.data();
+    }
+    ~Masks() { vocabulary_.give_back(std::move(own_)); }
     Masks(const Masks&) = delete;
 
     // Writes ceil(V / 32) words.
@@ -76,6 +79,7 @@ class Masks {
     void doubtful(StateId state, const Memo& memo, Doubts& out);
     bool reads_text(StateId state) const;
     bool settle(StateId state, Memo& memo);
+    class Borrowed;
     void write_scratch(const Memo& memo);
     std::vector<std::uint32_t> refused_in(StateId state, const Memo& memo);
     void look_again(std::uint32_t node, StateId state, std::vector<std::uint32_t>& refused);
@@ -143,7 +147,8 @@ class Masks {
     std::map<std::array<std::uint32_t, 4>, KeyEnds> declared_ends_;          // object, node, lexeme state, text
 
     // of the mask being computed
-    std::vector<std::uint32_t> scratch_, added_;
+    std::vector<std::uint32_t> own_, added_;
+    std::uint32_t* scratch_;  // words() words: own_, or a row that a caller wants filled
     std::vector<std::pair<std::uint32_t, std::uint32_t>> questioned_;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> closed_;  // text, and the entry before it on the path
     std::vector<std::pair<std::uint32_t, LexId>> key_starts_;

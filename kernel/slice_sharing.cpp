@@ -218,17 +218,17 @@ std::shared_ptr<const Slice> Vocabulary::joined(const Slice& one, const Slice& o
     return joined_.emplace(key, std::move(both)).first->second;
 }
 
-Vocabulary::Bits Vocabulary::whole(const std::vector<std::uint32_t>& bits) {
-    const std::uint64_t hash = hash_of_bits(bits.data(), bits.size());
+Vocabulary::Bits Vocabulary::whole(const std::uint32_t* bits) {
+    const std::uint64_t hash = hash_of_bits(bits, words());
     std::lock_guard lock(mutex_);
-    const std::uint32_t same = whole_table_.find(hash, [&](std::uint32_t i) { return *wholes_[i] == bits; });
+    const std::uint32_t same = whole_table_.find(hash, [&](std::uint32_t i) { return std::equal(bits, bits + words(), wholes_[i]->begin()); });
     if (same != IndexTable::none) return wholes_[same];
-    if (wholes_.size() * bits.size() * 4 > whole_budget) {
+    if (wholes_.size() * words() * 4 > whole_budget) {
         wholes_.clear();
         whole_table_.clear();
     }
     whole_table_.insert(hash, static_cast<std::uint32_t>(wholes_.size()));
-    wholes_.push_back(std::make_shared<const std::vector<std::uint32_t>>(bits));
+    wholes_.push_back(std::make_shared<const std::vector<std::uint32_t>>(bits, bits + words()));
     return wholes_.back();
 }
 

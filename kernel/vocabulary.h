@@ -114,7 +114,7 @@ class Vocabulary {
     std::shared_ptr<const Slice> joined(const Slice& one, const Slice& other);
     // One copy of a mask that many states and grammars have, of words() words.
     using Bits = std::shared_ptr<const std::vector<std::uint32_t>>;
-    Bits whole(const std::vector<std::uint32_t>& bits);
+    Bits whole(const std::uint32_t* bits);  // words() words
     // A buffer for a mask, from those that are used no more.
     std::vector<std::uint32_t> take_buffer();
     void give_back(std::vector<std::uint32_t> buffer);
