@@ -71,6 +71,82 @@ DerivativeTable without_surrogates(const DerivativeTable& table) {
 }
 }  // namespace
 
+namespace {
+// States from which the same words lead on become one, where every edge leads to a later state.
+void merge_alike(Automaton& a) {
+    std::vector<std::uint32_t> stands(a.edges.size());
+    for (std::uint32_t s = static_cast<std::uint32_t>(a.edges.size()); s-- > 0;) {
+        std::vector<AutomatonEdge> edges;
+        for (const AutomatonEdge& e : a.edges[s]) {
+            if (e.target <= s) return;
+            if (!edges.empty() && edges.back().target == stands[e.target] && edges.back().last + 1 == e.first)
+                edges.back().last = e.last;
+            else
+                edges.push_back({e.first, e.last, stands[e.target]});
+        }
+        a.edges[s] = std::move(edges);
+        stands[s] = s;
+        for (std::uint32_t other = s + 1; other < stands.size() && stands[s] == s; ++other)
+            if (stands[other] == other && a.accepting[s] == a.accepting[other] && a.edges[s] == a.edges[other]) stands[s] = other;
+    }
+}
+}  // namespace
+
+// Intersections of small automata, as of a number's two bounds, are automata: their states are known to be alive, and their tables short.
+void Languages::multiply_automata(std::vector<LangId>& parts) {
+    auto is_automaton = [&](LangId p) { return nodes_[p].op == LangOp::automaton; };
+    for (auto first = std::find_if(parts.begin(), parts.end(), is_automaton); first != parts.end(); ++first) {
+        if (!is_automaton(*first)) continue;
+        for (auto other = first + 1; other != parts.end();) {
+            const std::optional<LangId> both = is_automaton(*other) ? product(*first, *other) : std::nullopt;
+            if (!both) {
+                ++other;
+                continue;
+            }
+            *first = *both;
+            parts.erase(other);
+            if (!is_automaton(*both)) break;
+            other = first + 1;
+        }
+    }
+}
+
+// nullopt where it would have too many states.
+std::optional<LangId> Languages::product(LangId a, LangId b) {
+    const std::uint64_t key = std::uint64_t{a} << 32 | b;
+    if (const std::uint32_t known = products_.find(key); known != FlatMap::none) return known == unbounded ? std::nullopt : std::optional(known);
+    const Automaton &one = automaton_of(a), &other = automaton_of(b);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> states{{nodes_[a].b, nodes_[b].b}};
+    Automaton both;
+    auto number = [&](const std::pair<std::uint32_t, std::uint32_t>& state) {
+        const auto at = std::find(states.begin(), states.end(), state) - states.begin();
+        if (static_cast<std::size_t>(at) == states.size()) states.push_back(state);
+        return static_cast<std::uint32_t>(at);
+    };
+    for (std::size_t s = 0; s < states.size() && states.size() <= product_limit; ++s) {
+        const auto [at, also] = states[s];
+        both.accepting.push_back(one.accepting[at] && other.accepting[also]);
+        both.edges.emplace_back();
+        const auto &left = one.edges[at], &right = other.edges[also];
+        for (auto l = left.begin(), r = right.begin(); l != left.end() && r != right.end();) {
+            const CodePoint first = std::max(l->first, r->first), last = std::min(l->last, r->last);
+            if (first <= last) {
+                const std::uint32_t target = number({l->target, r->target});
+                both.edges[s].push_back({first, last, target});
+            }
+            l->last < r->last ? ++l : ++r;
+        }
+    }
+    if (states.size() > product_limit) {
+        products_.insert(key, unbounded);
+        return std::nullopt;
+    }
+    merge_alike(both);
+    const LangId out = automaton(std::move(both), 0);
+    products_.insert(key, out);
+    return out;
+}
+
 const DerivativeTable& Languages::derivatives(LangId a) {
     if (!nodes_[a].table) {
         auto table = compute_table(a);

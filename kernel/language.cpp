@@ -380,6 +380,9 @@ LangId Languages::intersection(std::vector<LangId> parts) {
         }
     }
     if (low > high) return nothing;
+    multiply_automata(flat);
+    if (std::find(flat.begin(), flat.end(), nothing) != flat.end()) return nothing;
+    has_empty |= std::erase(flat, empty) > 0;
     if (has_empty) {
         if (low > 0 || has_class) return nothing;
         for (LangId p : flat)

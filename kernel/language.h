@@ -142,6 +142,7 @@ class Languages {
     static constexpr std::size_t part_limit = 16'000'000;  // alternatives of all states of one search
     static constexpr std::size_t width_limit = 50000;
     static constexpr std::size_t word_limit = 1000000;  // characters of a shortest word
+    static constexpr std::size_t product_limit = 96;    // states of an automaton that stands for an intersection of two
     static constexpr std::uint32_t far_count = 24;      // characters of repetitions that no ordinary token makes
 
   private:
@@ -160,6 +161,8 @@ class Languages {
     };
     LangId intern(LangOp op, std::uint32_t a, std::uint32_t b, std::uint32_t c, bool nullable, bool plain);
     LangId automaton_state(std::uint32_t automaton, std::uint32_t state);
+    void multiply_automata(std::vector<LangId>& parts);
+    std::optional<LangId> product(LangId a, LangId b);
     LangId intern_list(LangOp op, const std::vector<LangId>& parts);
     std::uint32_t class_id(RangeSet ranges);
     std::unique_ptr<DerivativeTable> compute_table(LangId a);
@@ -182,6 +185,7 @@ class Languages {
     IndexTable class_table_;
     std::deque<Automaton> automata_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> automaton_hashes_;
+    FlatMap products_;                              // of two automata, by a << 32 | b; `unbounded` where it would be large
     FlatMap any_prefix_;                            // by language: 0, or what is needed + 1
     FlatMap folded_table_, far_folded_, plentiful_;  // by language << 32 | least or longest
     std::vector<Folded> folded_;

@@ -271,7 +271,7 @@ void Masks::add_dense(std::uint32_t node, const Thread& t, std::uint32_t keys) {
     if ((tells_text && t.item) || (node != 0 && t.item && t.item != foreign_text)) return add_new_text(node, t, slice, keys);
     if (tells_text) return add_key(node, t, slice, keys);
     add_slice(slice, keys);
-    if (slice->remainders->size() > 1 || !slice->exits.empty() || (t.item && !slice->ends->empty())) {
+    if (slice->may_leave() || (t.item && !slice->ends->empty())) {
         const std::uint32_t item = t.item ? foreign_text : 0;
         engine_.item_ended = false;
         StateId after = t.text ? engine_.after_unknown_key(t.stack, item) : engine_.after(t.stack, item);
@@ -307,6 +307,13 @@ void Masks::take_back(const std::vector<std::uint32_t>& ids) {
     cleared_.insert(cleared_.end(), ids.begin(), ids.end());
 }
 
+// Some thread from `begin` on goes on with a digit.
+bool Masks::digits_follow(std::size_t begin) {
+    return std::any_of(threads_.begin() + static_cast<std::ptrdiff_t>(begin), threads_.end(), [&](const Thread& t) {
+        return !lexemes_.in_keys(t.lex) && lexemes_.row(t.lex).live[0] >> '0' & 0x3ff;  // what is declared begins with a quote
+    });
+}
+
 void Masks::walk_remainders(const Slice& slice, StateId after, std::uint32_t keys) {
     if (after == dead_state) return;
     const std::size_t begin = threads_.size();
@@ -315,6 +322,8 @@ void Masks::walk_remainders(const Slice& slice, StateId after, std::uint32_t key
     keys = mark_begun(begin, keys);
     walk(*slice.remainders, 0, begin, end, keys);
     for (std::uint32_t exit : slice.exits) walk(vocabulary_.trie(), exit, begin, end, keys);
+    if (!slice.digit_exits.empty() && digits_follow(begin))
+        for (std::uint32_t exit : slice.digit_exits) walk(vocabulary_.trie(), exit, begin, end, keys);
     threads_.resize(begin);
 }
 
@@ -332,7 +341,7 @@ void Masks::add_key(std::uint32_t node, const Thread& t, const std::shared_ptr<c
     for (const auto& [end, text] : ends) list_unset(trie.nodes[end].first_token, trie.nodes[trie.nodes[end].end].first_token, ours);
     const std::size_t questions = questioned_.size();
     add_slice(slice, keys);
-    if (slice->remainders->size() > 1 || !slice->exits.empty())
+    if (slice->may_leave())
         walk_remainders(*slice, engine_.after_unknown_key(t.stack), add_closed(keys, some_key));
     take_back(ours);
     if (questioned_.size() > questions) {

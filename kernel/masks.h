@@ -97,6 +97,7 @@ class Masks {
     void list_unset(std::uint32_t first, std::uint32_t last, std::vector<std::uint32_t>& out) const;
     void take_back(const std::vector<std::uint32_t>& ids);
     void walk_remainders(const Slice& slice, StateId after, std::uint32_t keys);
+    bool digits_follow(std::size_t begin);
     const KeyEnds& declared_ends(std::uint32_t node, const Thread& thread, const Item& item);
     void walk(const Trie& trie, std::uint32_t node, std::size_t begin, std::size_t end, std::uint32_t keys);
     void child(const Trie& trie, std::uint32_t node, std::size_t begin, std::span<const LexRow* const> rows, std::uint32_t keys);

@@ -157,6 +157,7 @@ std::unique_ptr<Slice> Vocabulary::lacking(const Slice& base, Difference differe
     if (difference.ends.empty()) {
         out->ends = base.ends;
         out->exits = base.exits;
+        out->digit_exits = base.digit_exits;
         out->remainders = base.remainders;
         return out;
     }

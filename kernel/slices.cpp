@@ -165,18 +165,19 @@ class WalkedStates {
         return steps_[slot] = to;
     }
     const WalkedState& operator[](std::uint32_t i) const { return states_[i]; }
-    // Whether any `depth` bytes of these kinds stay inside the lexeme, which cannot end among them: a class of characters that is counted.
+    // Whether any `depth` bytes of these kinds stay inside the lexeme: a class of characters, and it may be counted.
     bool stays(std::uint32_t state, std::uint64_t kinds, std::uint32_t depth) {
         if (kinds >> first_wide_bit) return false;
         for (; depth > 0; --depth) {
             if (states_[state].onward == unknown) find_onward(state);
             const WalkedState& s = states_[state];
-            if (kinds & ~s.alike || states_[s.onward].accepts) return false;
+            if (kinds & ~s.alike || states_[s.onward].closed) return false;
             if (s.onward == state) return true;
             state = s.onward;
         }
         return true;
     }
+    std::uint32_t onward(std::uint32_t state) const { return states_[state].onward; }  // after `stays`
     std::uint32_t farthest = 0;
 
   private:
@@ -240,6 +241,18 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         if (from > 0 && characters + most_below_[n] + 1 + still < from) return;
         for (std::uint32_t i = first, last = trie_.nodes[trie_.nodes[n].end].first_token; i < last; ++i) measure_token(characters + (characters_[trie_.tokens[i]] - sequences) + still, trie_.tokens[i]);
     };
+    auto leave = [&](const Branch& b) { (b.kinds & ~digit_kinds ? exits : slice->digit_exits).push_back(node_of(b)); };
+    // Below a branch of which `stays` holds, where the lexeme may end and tokens go on.
+    auto exits_inside = [&](auto& self, const Branch& top, std::uint32_t state) -> void {
+        const std::uint32_t next = states.onward(state);
+        const bool accepts = states[next].accepts;
+        if (!accepts && next == state) return;
+        for (const Branch *at = branches_.data() + top.children, *end = at + top.child_count; at != end; ++at) {
+            if (at->child_count == 0) continue;
+            if (accepts) leave(*at);
+            self(self, *at, next);
+        }
+    };
     std::vector<Level> path;
     path.reserve(longest_ + 2);
     const std::uint32_t first_child = trie_.first_child[node];
@@ -267,7 +280,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
             for (std::uint32_t i = 0; i < t.token_count; ++i) measure_token(characters + s.still, trie_.tokens[t.first_token + i]);
         }
         if (b.child_count == 0) continue;
-        if (s.accepts) exits.push_back(node_of(b));
+        if (s.accepts) leave(b);
         if (s.row->live_bytes == 0) {
             const TrieNode& t = trie_.nodes[node_of(b)];
             gaps.add(t.first_token + t.token_count, trie_.nodes[t.end].first_token);
@@ -277,7 +290,10 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
             if (measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, characters, sequences, s.still);
             continue;
         }
-        if (!measure && b.child_count > 1 && !s.accepts && states.stays(to, b.kinds, most_below_[node_of(b)])) continue;
+        if (!measure && b.child_count > 1 && states.stays(to, b.kinds, most_below_[node_of(b)])) {
+            exits_inside(exits_inside, b, to);
+            continue;
+        }
         path.push_back(here);
         here = level(b.children, b.child_count, to, characters, sequences);
     }

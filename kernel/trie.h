@@ -72,6 +72,7 @@ constexpr std::array<std::uint64_t, 256> byte_kind = [] {
     for (std::uint32_t b = 0; b < 0x80; ++b) kinds[b] = std::uint64_t{1} << byte_group(static_cast<std::uint8_t>(b));
     return kinds;
 }();
+constexpr std::uint64_t digit_kinds = byte_kind['0'] | byte_kind['9'];
 struct SubtreeKinds {
     std::vector<std::uint64_t> below;    // by node, of what is below it, read from a character's beginning
     std::vector<std::uint64_t> through;  // by node: what it adds to `below` of its parent

@@ -27,6 +27,7 @@ struct Slice {
     std::vector<std::uint32_t> stay;         // token ids; empty where `bits` is used
     std::vector<std::uint32_t> bits;         // a whole bitset, for slices of more than `dense_limit` tokens
     std::vector<std::uint32_t> exits;        // trie nodes where the lexeme may end and whose subtrees are too large to copy
+    std::vector<std::uint32_t> digit_exits;  // the same with nothing but digits below, as behind a number: what follows there hardly begins with one
     std::shared_ptr<const Trie> remainders;  // merged subtries of the other exits; counted for every slice that has them
     struct End {
         std::uint32_t node, depth;           // depth below the slice's node
@@ -39,9 +40,10 @@ struct Slice {
     // string has that begins with the token. Ascending.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> by_length;  // characters, id
     std::uint32_t measured_from = 0;  // tokens of fewer characters are not in it
+    bool may_leave() const { return remainders->size() > 1 || !exits.empty() || !digit_exits.empty(); }  // some token goes on behind the lexeme
     const std::uint64_t serial = next_serial();  // no other slice of the process has it
     std::size_t bytes() const {
-        return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + exits.capacity() * 4 + ends->capacity() * sizeof(End) + sizeof(Slice) +
+        return by_length.capacity() * 8 + stay.capacity() * 4 + bits.capacity() * 4 + (exits.capacity() + digit_exits.capacity()) * 4 + ends->capacity() * sizeof(End) + sizeof(Slice) +
                (remainders ? remainders->bytes() : 0);
     }
 
