@@ -184,15 +184,20 @@ StateId Engine::step(StateId id, std::uint8_t byte) {
     return to;
 }
 
-// How many bytes from the start keep every thread inside a key or a list of words, one character each, and surely alive.
-std::size_t Engine::plain_run(StateId id, std::string_view bytes) const {
+// How many bytes from the start keep every thread inside a key, a list of words or, in a state nobody has asked about, a string, one character each,
+// and surely alive.
+std::size_t Engine::plain_run(StateId id, std::string_view bytes) {
     const State& s = states_[id];
     if (s.accepting) return 0;
     for (std::uint32_t i = 0; i < s.count; ++i) {
         const Thread& t = threads_[s.first + i];
         if (t.is_token() || t.item) return 0;
         if (!t.text && lexemes_.in_keys(t.lex) && lexemes_.cursor(t.lex).depth) continue;
-        if (!t.text && lexemes_[t.lex].words && !stacks_[t.stack].uses_values) continue;
+        if (!t.text && !stacks_[t.stack].uses_values) {
+            if (lexemes_[t.lex].words) continue;
+            // A string whose state each character changes; of others the steps are soon known.
+            if (!s.map && lexemes_[t.lex].key.mode == LexMode::body && lexemes_.step_once(t.lex, static_cast<std::uint8_t>(bytes[0])) != t.lex) continue;
+        }
         if (!t.text) return 0;
         const LexKey& key = lexemes_[t.lex].key;
         if (key.mode != LexMode::body || key.lang != Languages::anything) return 0;
@@ -224,8 +229,11 @@ StateId Engine::step_run(StateId s, std::string_view run) {
         t.stack = begin_budgets(t.stack);
         if (t.text)
             for (char c : run) t.text = texts_.insert(t.text - 1, static_cast<std::uint8_t>(c)) + 1;
-        else if ((t.lex = lexemes_[t.lex].words ? lexemes_.inside_word(t.lex, run) : lexemes_.inside_key(t.lex, run)) == dead_lex)
-            continue;
+        else if (lexemes_[t.lex].key.mode == LexMode::body)
+            for (char c : run) t.lex = lexemes_.step_once(t.lex, static_cast<std::uint8_t>(c));
+        else
+            t.lex = lexemes_[t.lex].words ? lexemes_.inside_word(t.lex, run) : lexemes_.inside_key(t.lex, run);
+        if (t.lex == dead_lex) continue;
         threads.push_back(t);
     }
     return intern_threads(threads, false);

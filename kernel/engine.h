@@ -367,7 +367,7 @@ class Engine {
     bool inside_character(LexId lex) const;
     template <class Concerned, class Change>
     StackId rewrite_stack(StackId stack, FlatMap& known, Concerned concerned, Change change);
-    std::size_t plain_run(StateId state, std::string_view bytes) const;
+    std::size_t plain_run(StateId state, std::string_view bytes);
     StateId step_run(StateId state, std::string_view run);
 
     bool tracked_live_inside(LexId lex, std::uint32_t text, StackId stack, std::size_t& steps);

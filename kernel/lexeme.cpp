@@ -211,6 +211,14 @@ LexId Lexemes::inside_word(LexId id, std::string_view bytes) {
     return character(false, languages().in_automaton(states_[id].key.lang, at));
 }
 
+LexId Lexemes::step_once(LexId id, std::uint8_t byte) {
+    const LexKey& key = states_[id].key;
+    const bool character_of_its_own = byte >= 0x20 && byte < 0x80 && (key.mode == LexMode::text || (key.mode == LexMode::body && byte != '"' && byte != '\\'));
+    if (!character_of_its_own || states_[id].row.load(std::memory_order_acquire)) return step(id, byte);
+    Lock lock(languages().mutex);
+    return character(key.json, languages().derivative(key.lang, byte));
+}
+
 bool Lexemes::any_live(LangId language, CodePoint first, CodePoint last) {
     const DerivativeTable& table = languages().derivatives(language);
     std::size_t i = static_cast<std::size_t>(std::upper_bound(table.starts.begin(), table.starts.end(), first) - table.starts.begin()) - 1;

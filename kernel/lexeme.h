@@ -142,6 +142,8 @@ class Lexemes {
         return row ? *row : build_row(id);
     }
     LexId step(LexId id, std::uint8_t byte) { return row(id).step(byte); }
+    // The same where no other byte is of interest: without a row, if there is none yet.
+    LexId step_once(LexId id, std::uint8_t byte);
     bool goes_on(LexId id) { return in_keys(id) ? !states_[id].accepting : row(id).live_bytes != 0; }  // some byte leads on
     bool accepting(LexId id) const { return states_[id].accepting; }
     // White space and a value's opening quote: what nearly every grammar has.
