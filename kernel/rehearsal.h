@@ -11,9 +11,9 @@ namespace scansion {
 
 class Rehearsal {
   public:
-    static constexpr std::size_t mask_limit = 52;    // masks made
+    static constexpr std::size_t mask_limit = 64;    // masks made
     static constexpr std::size_t full_limit = 20;    // from then on without those between two members, which are the cheapest
-    static constexpr std::size_t state_limit = 240;  // states looked at
+    static constexpr std::size_t state_limit = 288;  // states looked at
 
     Rehearsal(Engine& engine, Masks& masks) : engine_(engine), masks_(masks) {}
     void run();
