@@ -177,7 +177,6 @@ class WalkedStates {
         }
         return true;
     }
-    std::uint32_t onward(std::uint32_t state) const { return states_[state].onward; }  // after `stays`
     std::uint32_t farthest = 0;
 
   private:
@@ -226,14 +225,14 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         const Branch *at, *end;
         std::uint32_t state, next;
         const std::uint8_t* classes;
-        std::uint64_t loops;       // kinds of bytes that lead back to the state, where it cannot be the end
+        std::uint64_t loops;       // kinds of bytes that lead back to the state
         std::uint32_t characters;  // begun so far; an escape is begun by its backslash
         std::uint32_t sequences;   // UTF-8 sequences begun so far: the same but for escapes
     };
     auto level = [&](std::uint32_t children, std::uint32_t count, std::uint32_t state, std::uint32_t characters, std::uint32_t sequences) {
         const Branch* at = branches_.data() + children;
         const WalkedState& s = states[state];
-        return Level{at, at + count, state, s.next, s.classes, s.accepts ? 0 : s.loops, characters, sequences};
+        return Level{at, at + count, state, s.next, s.classes, s.loops, characters, sequences};
     };
     auto node_of = [&](const Branch& b) { return trie_.child_nodes[static_cast<std::size_t>(&b - branches_.data())]; };
     // Tokens from `first` on at or below a node, all of which stay in the state that has been reached with so many characters.
@@ -242,17 +241,6 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         for (std::uint32_t i = first, last = trie_.nodes[trie_.nodes[n].end].first_token; i < last; ++i) measure_token(characters + (characters_[trie_.tokens[i]] - sequences) + still, trie_.tokens[i]);
     };
     auto leave = [&](const Branch& b) { (b.kinds & ~digit_kinds ? exits : slice->digit_exits).push_back(node_of(b)); };
-    // Below a branch of which `stays` holds, where the lexeme may end and tokens go on.
-    auto exits_inside = [&](auto& self, const Branch& top, std::uint32_t state) -> void {
-        const std::uint32_t next = states.onward(state);
-        const bool accepts = states[next].accepts;
-        if (!accepts && next == state) return;
-        for (const Branch *at = branches_.data() + top.children, *end = at + top.child_count; at != end; ++at) {
-            if (at->child_count == 0) continue;
-            if (accepts) leave(*at);
-            self(self, *at, next);
-        }
-    };
     std::vector<Level> path;
     path.reserve(longest_ + 2);
     const std::uint32_t first_child = trie_.first_child[node];
@@ -280,18 +268,14 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
             for (std::uint32_t i = 0; i < t.token_count; ++i) measure_token(characters + s.still, trie_.tokens[t.first_token + i]);
         }
         if (b.child_count == 0) continue;
+        // Every byte below leads back here, or on among characters of one class: the subtree is taken whole, and no token of it need leave the lexeme.
+        const bool loops = s.loops && !(b.kinds & ~s.loops);
+        if (loops && measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, characters, sequences, s.still);
+        if (loops || (!measure && b.child_count > 1 && states.stays(to, b.kinds, most_below_[node_of(b)]))) continue;
         if (s.accepts) leave(b);
         if (s.row->live_bytes == 0) {
             const TrieNode& t = trie_.nodes[node_of(b)];
             gaps.add(t.first_token + t.token_count, trie_.nodes[t.end].first_token);
-            continue;
-        }
-        if (s.loops && !s.accepts && !(b.kinds & ~s.loops)) {  // every byte below leads back here: the subtree is taken whole
-            if (measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, characters, sequences, s.still);
-            continue;
-        }
-        if (!measure && b.child_count > 1 && states.stays(to, b.kinds, most_below_[node_of(b)])) {
-            exits_inside(exits_inside, b, to);
             continue;
         }
         path.push_back(here);

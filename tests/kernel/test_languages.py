@@ -121,6 +121,24 @@ def test_automata_are_what_their_table_says() -> None:
     assert Language.automaton([[(97, 97, 0)]], [False]).is_nothing
 
 
+def random_automaton(draw: random.Random) -> Language:
+    states = draw.randint(1, 5)
+    transitions = [[(97 + k, 97 + k, draw.randrange(states)) for k in range(3) if draw.random() < 0.6] for _ in range(states)]
+    return Language.automaton(transitions, [draw.random() < 0.5 for _ in range(states)])
+
+
+def test_what_automata_have_in_common(rounds: Callable[[int], int]) -> None:
+    draw = random.Random(7)
+    texts = ["".join(letters) for length in range(5) for letters in itertools.product("abc", repeat=length)]
+    for _ in range(rounds(60)):
+        parts = [random_automaton(draw) for _ in range(draw.randint(2, 3))] + [Language.literals(draw.sample(texts, 6))] * draw.randint(
+            0, 1
+        )
+        both = Language.intersection(parts)
+        for text in texts:
+            assert both.matches(text) == all(part.matches(text) for part in parts), (parts, text)
+
+
 def test_what_no_text_can_hold_is_refused_or_empty() -> None:
     assert Language.char_class([(0xD800, 0xDFFF)]).is_nothing
     assert Language.char_class([]).is_nothing

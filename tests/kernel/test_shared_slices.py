@@ -66,3 +66,23 @@ def test_masks_near_and_far_from_bounds(name: str, kind: str, rounds: Callable[[
         constraint = Constraint(_program(PATTERNS[name], kind).kernel(), vocabulary)
         for _ in range(3):
             check_masks_on_a_walk(constraint, vocabulary, draw, length=24, merged=draw.choice([0.2, 0.5, 0.9]))
+
+
+@pytest.mark.parametrize("bound", [None, 1, 2, 4])
+def test_digits_behind_a_number(bound: int | None, rounds: Callable[[int], int]) -> None:
+    """Tokens of digits may leave a number, and what follows may begin with a digit."""
+    draw = random.Random(bound)
+    number = Language.concat([Language.char_class([(49, 57)]), _DIGITS.repeat(0, bound)])
+    follows = {"digits": _DIGITS.repeat(1, 3), "a letter": _A, "either": Language.union([_A, Language.concat([_DIGITS, _B])])}
+    for behind in follows.values():
+        builder = ProgramBuilder(canonical_keys=True)
+        last = builder.node(LEX, builder.lexeme(behind, TEXT), builder.node(RET, 0, 0))
+        start = builder.new_rule()
+        builder.set_rule(start, builder.node(LEX, builder.lexeme(number, TEXT), last))
+        program = builder.finish(start).kernel()
+        for _ in range(rounds(2)):
+            digits = [str(draw.randrange(10**places)).encode() for places in (2, 3, 5) for _ in range(60)]
+            vocabulary = byte_vocabulary(sorted({*digits, *random_tokens(draw, [b"1", b"20", b"a", b"7b"], 60, 4)}))
+            constraint = Constraint(program, vocabulary)
+            for _ in range(3):
+                check_masks_on_a_walk(constraint, vocabulary, draw, length=8, merged=0.7)

@@ -6,6 +6,7 @@ import pytest
 
 import scansion
 from scansion.errors import LimitError, VocabularyError
+from scansion.json_schema.familiar_strings import familiar_strings
 
 TOKENS = [None, None, b"a", b"b", b"ab", b" a", None, b"\xc3", b"\xa9", "é".encode()]
 
@@ -147,3 +148,10 @@ def test_tokenize_refuses_what_it_cannot_spell():
 
 def test_repr_names_size_and_end_tokens():
     assert repr(make(special_tokens={"</s>": 0}, name="toy")) == "<scansion.Vocabulary toy: 10 ids, end tokens </s>>"
+
+
+def test_familiar_strings_are_strings_of_their_languages() -> None:
+    familiar = list(familiar_strings())
+    assert len(familiar) > 10
+    for language, text in familiar:
+        assert language.matches(text), text
