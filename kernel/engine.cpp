@@ -189,12 +189,16 @@ StateId Engine::step(StateId id, std::uint8_t byte) {
 std::size_t Engine::plain_run(StateId id, std::string_view bytes) {
     const State& s = states_[id];
     if (s.accepting) return 0;
+    std::size_t most = std::min(bytes.size(), run_limit);
     for (std::uint32_t i = 0; i < s.count; ++i) {
         const Thread& t = threads_[s.first + i];
         if (t.is_token() || t.item) return 0;
         if (!t.text && lexemes_.in_keys(t.lex) && lexemes_.cursor(t.lex).depth) continue;
         if (!t.text && !stacks_[t.stack].uses_values) {
-            if (lexemes_[t.lex].words) continue;
+            if (lexemes_[t.lex].words) {
+                most = lexemes_.word_run(t.lex, bytes.substr(0, most));
+                continue;
+            }
             // A string whose state each character changes; of others the steps are soon known.
             if (!s.map && lexemes_[t.lex].key.mode == LexMode::body && lexemes_.step_once(t.lex, static_cast<std::uint8_t>(bytes[0])) != t.lex) continue;
         }
@@ -203,9 +207,7 @@ std::size_t Engine::plain_run(StateId id, std::string_view bytes) {
         if (key.mode != LexMode::body || key.lang != Languages::anything) return 0;
     }
     std::size_t n = 0;
-    while (n < bytes.size() && static_cast<std::uint8_t>(bytes[n]) >= 0x20 && static_cast<std::uint8_t>(bytes[n]) < 0x80 && bytes[n] != '"' && bytes[n] != '\\') ++n;
-    for (std::uint32_t i = 0; i < s.count && n > 1; ++i)
-        if (const Thread& t = threads_[s.first + i]; !t.text && lexemes_[t.lex].words) n = lexemes_.word_run(t.lex, bytes.substr(0, n));
+    while (n < most && static_cast<std::uint8_t>(bytes[n]) >= 0x20 && static_cast<std::uint8_t>(bytes[n]) < 0x80 && bytes[n] != '"' && bytes[n] != '\\') ++n;
     return n;
 }
 

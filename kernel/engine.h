@@ -367,6 +367,7 @@ class Engine {
     bool inside_character(LexId lex) const;
     template <class Concerned, class Change>
     StackId rewrite_stack(StackId stack, FlatMap& known, Concerned concerned, Change change);
+    static constexpr std::size_t run_limit = 256;  // bytes looked at together
     std::size_t plain_run(StateId state, std::string_view bytes);
     StateId step_run(StateId state, std::string_view run);
 

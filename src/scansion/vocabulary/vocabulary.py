@@ -67,6 +67,7 @@ class Vocabulary(_kernel.Vocabulary):
         if not any(texts):
             raise VocabularyError("every token of the vocabulary is an end token or special: none has text")
         super().__init__(texts, ends, sorted(named.values()))
+        # Once for all constraints: the first of them would wait for it, and so would each new string.
         for language, text in familiar_strings():
             self.rehearse_string(language, text)
         self._special_tokens = MappingProxyType(named)
