@@ -1,5 +1,6 @@
 // Masks: which tokens may come next in a state. Computed once per state and kept as a base slice and a difference.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -25,7 +26,7 @@ class Masks {
                   [&vocabulary](std::string_view text) { return vocabulary.seen(text); },
                   [this](const Thread& thread, const Item& item) -> const KeyEnds& { return declared_ends(0, thread, item); }},
           own_(vocabulary.take_buffer()) {
-        own_.resize(vocabulary.words());
+        own_.resize(std::max(1u, vocabulary.words()));  // never without a place in memory
         scratch_ = own_.data();
     }
     ~Masks() { vocabulary_.give_back(std::move(own_)); }
