@@ -269,11 +269,11 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         }
         if (b.child_count == 0) continue;
         // Every byte below leads back here, or on among characters of one class: the subtree is taken whole, and no token of it need leave the lexeme.
-        const bool loops = s.loops && !(b.kinds & ~s.loops);
+        const bool loops = s.loops && !(b.kinds & ~s.loops), accepts = s.accepts, last = s.row->live_bytes == 0;  // `stays` may move the states
         if (loops && measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, characters, sequences, s.still);
         if (loops || (!measure && b.child_count > 1 && states.stays(to, b.kinds, most_below_[node_of(b)]))) continue;
-        if (s.accepts) leave(b);
-        if (s.row->live_bytes == 0) {
+        if (accepts) leave(b);
+        if (last) {
             const TrieNode& t = trie_.nodes[node_of(b)];
             gaps.add(t.first_token + t.token_count, trie_.nodes[t.end].first_token);
             continue;
