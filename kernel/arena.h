@@ -97,6 +97,9 @@ class ListArena {
     std::size_t left_ = 0, bytes_ = 0;
 };
 
+// Slots of a hash table after so many: small ones, of which every constraint has some, grow in longer steps.
+constexpr std::size_t grown(std::size_t slots) { return slots == 0 ? 64 : slots * (slots < 4096 ? 4 : 2); }
+
 // Open-addressing map from a hash to an index; the caller compares contents through `equal(index)`.
 class IndexTable {
   public:
@@ -137,7 +140,7 @@ class IndexTable {
     void grow() {
         std::size_t old_size = slots_ ? mask_ + 1 : 0;
         auto old = std::move(slots_);
-        std::size_t size = old_size ? old_size * 2 : 64;
+        std::size_t size = grown(old_size);
         slots_ = std::make_unique<Slot[]>(size);
         for (std::size_t i = 0; i < size; ++i) slots_[i].index = none;
         mask_ = size - 1;
@@ -181,7 +184,7 @@ class FlatMap {
     void grow() {
         std::size_t old_size = slots_ ? mask_ + 1 : 0;
         auto old = std::move(slots_);
-        std::size_t size = old_size ? old_size * 2 : 64;
+        std::size_t size = grown(old_size);
         slots_ = std::make_unique<Slot[]>(size);
         for (std::size_t i = 0; i < size; ++i) slots_[i].key = empty;
         mask_ = size - 1;

@@ -98,7 +98,7 @@ void Languages::multiply_automata(std::vector<LangId>& parts) {
     for (auto first = std::find_if(parts.begin(), parts.end(), is_automaton); first != parts.end(); ++first) {
         if (!is_automaton(*first)) continue;
         for (auto other = first + 1; other != parts.end();) {
-            const std::optional<LangId> both = is_automaton(*other) ? product(*first, *other) : std::nullopt;
+            const std::optional<LangId> both = *other == *first ? *other : is_automaton(*other) ? product(*first, *other) : std::nullopt;
             if (!both) {
                 ++other;
                 continue;
@@ -111,10 +111,12 @@ void Languages::multiply_automata(std::vector<LangId>& parts) {
     }
 }
 
-// nullopt where it would have too many states.
+// nullopt where it would have too many states. That is then not asked again of other states of the two: there is a pair of them for each state of the
+// intersection, and each would be searched in vain.
 std::optional<LangId> Languages::product(LangId a, LangId b) {
-    const std::uint64_t key = std::uint64_t{a} << 32 | b;
-    if (const std::uint32_t known = products_.find(key); known != FlatMap::none) return known == unbounded ? std::nullopt : std::optional(known);
+    const std::uint64_t automata = std::uint64_t{nodes_[a].a} << 32 | nodes_[b].a, key = std::uint64_t{a} << 32 | b;
+    if (large_products_.find(automata) != FlatMap::none) return std::nullopt;
+    if (const std::uint32_t known = products_.find(key); known != FlatMap::none) return known;
     const Automaton &one = automaton_of(a), &other = automaton_of(b);
     std::vector<std::pair<std::uint32_t, std::uint32_t>> states{{nodes_[a].b, nodes_[b].b}};
     Automaton both;
@@ -128,7 +130,7 @@ std::optional<LangId> Languages::product(LangId a, LangId b) {
         both.accepting.push_back(one.accepting[at] && other.accepting[also]);
         both.edges.emplace_back();
         const auto &left = one.edges[at], &right = other.edges[also];
-        for (auto l = left.begin(), r = right.begin(); l != left.end() && r != right.end();) {
+        for (auto l = left.begin(), r = right.begin(); l != left.end() && r != right.end() && states.size() <= product_limit;) {
             const CodePoint first = std::max(l->first, r->first), last = std::min(l->last, r->last);
             if (first <= last) {
                 const std::uint32_t target = number({l->target, r->target});
@@ -138,7 +140,7 @@ std::optional<LangId> Languages::product(LangId a, LangId b) {
         }
     }
     if (states.size() > product_limit) {
-        products_.insert(key, unbounded);
+        large_products_.insert(automata, 1);
         return std::nullopt;
     }
     merge_alike(both);

@@ -120,6 +120,16 @@ class Languages {
     Folded fold_counts(LangId a, std::uint32_t least);
     // The same where no text of `longest` characters can tell the two apart; else `a`.
     LangId fold_far_counts(LangId a, std::uint32_t longest);
+    // The one repetition `body{0,high}` that counts more than characters, where everything else that repeats is not bounded or counts characters:
+    // a union of chains of concatenations, in which it may stand several times.
+    struct Counter {
+        LangId body;
+        std::uint32_t high;
+        bool operator==(const Counter&) const = default;
+    };
+    std::optional<Counter> counter(LangId a);
+    // `a`, of a counter with this body, with another bound of it.
+    LangId set_counter(LangId a, LangId body, std::uint32_t high);
     // Where every text is the beginning of a word: how many characters at most a word then still needs. nullopt also where that is not seen quickly.
     std::optional<std::uint32_t> any_prefix(LangId a);
     // More than 256 words are at most `more` characters longer than the shortest.
@@ -173,6 +183,8 @@ class Languages {
     std::optional<std::uint32_t> length_near(LangId a, std::uint32_t low, std::uint32_t high);
     bool has_words_of_at_least(LangId a, std::uint32_t low);
     Folded fold_parts(LangId a, std::uint32_t least);
+    bool look_for_counter(LangId a, bool inside, std::size_t& nodes, std::optional<Counter>& found);
+    std::uint32_t farthest_state(LangId a);
     std::optional<std::vector<LangId>> reachable(LangId a, std::size_t most);
     std::optional<std::uint32_t> any_prefix_by_states(LangId a);
     // Splits an intersection into what is not `any_char{low,high}` and those bounds; false where there are none.
@@ -185,8 +197,14 @@ class Languages {
     IndexTable class_table_;
     std::deque<Automaton> automata_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> automaton_hashes_;
-    FlatMap products_;                              // of two automata, by a << 32 | b; `unbounded` where it would be large
+    FlatMap products_;                              // of two automata's states, by a << 32 | b
+    FlatMap large_products_;                        // automata whose product is too large, likewise
     FlatMap any_prefix_;                            // by language: 0, or what is needed + 1
+    std::vector<std::uint32_t> reached_in_;         // by language: the last search that came there
+    std::uint32_t searches_ = 0;
+    FlatMap farthest_state_;                        // by language: characters + 1, so that 0 is `unbounded`
+    FlatMap counters_;                              // by language: 0, or index into counters_found_ + 1
+    std::vector<Counter> counters_found_;
     FlatMap folded_table_, far_folded_, plentiful_;  // by language << 32 | least or longest
     std::vector<Folded> folded_;
 };

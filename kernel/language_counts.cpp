@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace scansion {
 
 namespace {
-constexpr std::size_t few_states = 24, some_states = 100;
+constexpr std::size_t few_states = 24, some_states = 256;
 }
 
 Languages::Folded Languages::fold_counts(LangId a, std::uint32_t least) {
@@ -75,16 +76,89 @@ Languages::Folded Languages::fold_parts(LangId a, std::uint32_t least) {
     return out;
 }
 
+// False: there is more than one, or one where nothing is said of it.
+bool Languages::look_for_counter(LangId a, bool inside, std::size_t& nodes, std::optional<Counter>& found) {
+    constexpr std::size_t most = 64;
+    for (;; a = nodes_[a].b) {  // the tail of a chain, without recursion
+        if (++nodes > most) return false;
+        const Node& n = nodes_[a];
+        switch (n.op) {
+            case LangOp::nothing:
+            case LangOp::empty:
+            case LangOp::char_class:
+            case LangOp::automaton: return true;
+            case LangOp::concat:
+                if (!look_for_counter(n.a, inside, nodes, found)) return false;
+                continue;
+            case LangOp::repeat: {
+                if (nodes_[n.a].op == LangOp::char_class) return true;
+                if (n.c == unbounded) return look_for_counter(n.a, true, nodes, found);
+                const Counter here{n.a, n.c};
+                if (inside || n.b > 0 || (found && *found != here)) return false;
+                found = here;
+                return look_for_counter(n.a, true, nodes, found);
+            }
+            case LangOp::complement:
+            case LangOp::intersection: return false;
+            case LangOp::union_:
+                for (LangId p : children(a))
+                    if (!look_for_counter(p, inside, nodes, found)) return false;
+                return true;
+        }
+    }
+}
+
+std::optional<Languages::Counter> Languages::counter(LangId a) {
+    if (const std::uint32_t known = counters_.find(a); known != FlatMap::none) return known == 0 ? std::nullopt : std::optional(counters_found_[known - 1]);
+    std::optional<Counter> found;
+    std::size_t nodes = 0;
+    // The same body without a bound beside it would be taken for the counter where that has none.
+    if (!look_for_counter(a, false, nodes, found) || (found && set_counter(set_counter(a, found->body, unbounded), found->body, found->high) != a)) found.reset();
+    if (found) counters_found_.push_back(*found);
+    counters_.insert(a, found ? static_cast<std::uint32_t>(counters_found_.size()) : 0);
+    return found;
+}
+
+LangId Languages::set_counter(LangId a, LangId body, std::uint32_t high) {
+    const Node& n = nodes_[a];
+    const std::uint32_t na = n.a, nb = n.b;
+    switch (n.op) {
+        case LangOp::repeat: return na == body ? repeat(body, nb, high) : a;
+        case LangOp::concat: {
+            const LangId head = set_counter(na, body, high), tail = set_counter(nb, body, high);
+            return head == na && tail == nb ? a : concat(head, tail);
+        }
+        case LangOp::union_: {
+            std::vector<LangId> parts = children(a);
+            for (LangId& p : parts) p = set_counter(p, body, high);
+            return union_(std::move(parts));
+        }
+        default: return a;
+    }
+}
+
+// No fewer characters than a word still needs anywhere in the automaton; `unbounded` where its states are many.
+std::uint32_t Languages::farthest_state(LangId a) {
+    if (const std::uint32_t known = farthest_state_.find(a); known != FlatMap::none) return known - 1;
+    std::uint32_t far = unbounded;
+    if (const auto states = reachable(a, some_states)) {
+        far = 0;
+        for (LangId s : *states)
+            if (!is_nothing(s)) far = std::max(far, min_length(s));
+        for (LangId s : *states)  // none of them has farther to go
+            if (s != a && farthest_state_.find(s) == FlatMap::none) farthest_state_.insert(s, far + 1);
+    }
+    farthest_state_.insert(a, far + 1);
+    return far;
+}
+
 LangId Languages::fold_far_counts(LangId a, std::uint32_t longest) {
     const std::uint64_t key = std::uint64_t{a} << 32 | longest;
     if (std::uint32_t known = far_folded_.find(key); known != FlatMap::none) return known;
     constexpr std::uint32_t some = 32;  // characters to the nearest end, mostly
     const Folded f = fold_counts(a, longest + some);
     LangId to = a;
-    if (f.to != a && f.within >= longest && (!f.mixed || any_prefix(f.to)))
-        if (const auto states = reachable(f.to, some_states);
-            states && std::all_of(states->begin(), states->end(), [&](LangId s) { return is_nothing(s) || std::uint64_t{min_length(s)} + longest <= f.within; }))
-            to = f.to;
+    if (f.to != a && f.within >= longest && (!f.mixed || any_prefix(f.to)) && saturating_add(farthest_state(f.to), longest) <= f.within) to = f.to;
     far_folded_.insert(key, to);
     return to;
 }
@@ -132,12 +206,17 @@ std::optional<std::uint32_t> Languages::any_prefix_by_states(LangId a) {
 
 // The states of the automaton but `nothing`; nullopt where they are more than `most`.
 std::optional<std::vector<LangId>> Languages::reachable(LangId a, std::size_t most) {
-    std::vector<LangId> order{a};
+    std::vector<LangId> order;
+    const std::uint32_t search = ++searches_;
+    auto add = [&](LangId s) {
+        if (s >= reached_in_.size()) reached_in_.resize(nodes_.size(), 0);
+        if (std::exchange(reached_in_[s], search) != search) order.push_back(s);
+    };
+    add(a);
     for (std::size_t i = 0; i < order.size(); ++i)
         for (LangId t : derivatives(order[i]).targets) {
-            if (t == nothing || std::find(order.begin(), order.end(), t) != order.end()) continue;
-            if (order.size() == most) return std::nullopt;
-            order.push_back(t);
+            if (t != nothing) add(t);
+            if (order.size() > most) return std::nullopt;
         }
     return order;
 }

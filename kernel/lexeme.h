@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -166,6 +167,9 @@ class Lexemes {
     LexId in_language(LexId id, LangId language);
     // Characters that must still be begun before a JSON string may be closed.
     std::uint32_t min_characters(LexId id);
+    // How often at most the counter `body` has gone round since it had `from` to go: in a character that has been begun it may once more. nullopt where
+    // the language has another counter, or none.
+    std::optional<std::uint32_t> rounds(LexId id, LangId body, std::uint32_t from);
     LangId remaining_language(LexId id) const { return states_[id].key.lang; }
     std::size_t size() const { return states_.size(); }
 

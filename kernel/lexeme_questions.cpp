@@ -140,6 +140,14 @@ LexId Lexemes::in_language(LexId id, LangId language) {
     return intern(key);
 }
 
+std::optional<std::uint32_t> Lexemes::rounds(LexId id, LangId body, std::uint32_t from) {
+    const LexKey& k = states_[id].key;
+    Lock lock(languages().mutex);
+    const auto counter = languages().counter(k.lang);
+    if (!counter || counter->body != body || counter->high > from) return std::nullopt;
+    return from - counter->high + (k.mode != LexMode::body);
+}
+
 std::uint32_t Lexemes::min_characters(LexId id) {
     const LexKey& k = states_[id].key;
     Lock lock(languages().mutex);

@@ -70,7 +70,7 @@ void Masks::doubtful_items(const Thread& t, const Memo& memo, Doubts& out) {
         auto from = std::lower_bound(memo.questioned.begin(), memo.questioned.end(), std::pair{mark, 0u});
         for (; from != memo.questioned.end() && from->first == mark; ++from) out.tokens.push_back(from->second);
     };
-    if (t.item) add(second_item_end);
+    add(second_item_end);  // of items that both begin in the token nothing has been looked at
     if (!engine_.uses_values(t.stack)) return;
     bool all = t.item == 0;
     for (const Item& i : engine_.items(t.stack))  // between two items the next one is not open yet

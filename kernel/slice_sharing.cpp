@@ -24,7 +24,7 @@ LexId Vocabulary::shared_state(LexId lex) {
 
 // Where `lex` may stand for by a state of a language without far bounds, and what of that one's slice is not its own. The argument: a token of `n`
 // characters that has `far` to go at most lives in both languages if n + far <= within; longer ones are tried.
-std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
+std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex, bool counting) {
     Lexemes& lexemes = Lexemes::instance();
     Languages& languages = Languages::instance();
     const LexKey& key = lexemes[lex].key;
@@ -32,19 +32,24 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
     Difference out;
     std::uint32_t within = unbounded, far;
     bool any = false;
+    std::optional<Languages::Counter> counter;
     {
         std::lock_guard lock(languages.mutex);
         LangId cls;
         std::uint32_t low, high;
         if (languages.is_class_repeat(key.lang, cls, low, high)) return std::nullopt;  // slices.cpp does those
-        const Languages::Folded folded = languages.fold_counts(key.lang, Languages::far_count);
-        const auto prefix = languages.any_prefix(folded.to);
+        Languages::Folded folded = languages.fold_counts(key.lang, std::max(longest_, Languages::far_count));
+        if (counting) counter = languages.counter(folded.to);
+        folded = counter ? Languages::Folded{languages.set_counter(folded.to, counter->body, unbounded), folded.within, false} : languages.fold_counts(key.lang, Languages::far_count);
+        const auto prefix = counter ? std::nullopt : languages.any_prefix(folded.to);
         if (!prefix && (folded.to == key.lang || folded.mixed)) return std::nullopt;
         any = prefix.has_value();
         far = prefix.value_or(0);
         within = folded.within;
         out.base = lexemes.in_language(lex, any ? Languages::anything : folded.to);
     }
+    const auto made = counter ? rounds(out.base, counter->body) : nullptr;
+    if (made && made->too_many) return compare(lex, false);
     if (!any) far = farthest(out.base);
     if (far == unbounded || within < far) return std::nullopt;
     const std::uint32_t safe = within - far;  // characters
@@ -83,11 +88,18 @@ std::optional<Vocabulary::Difference> Vocabulary::compare(LexId lex) {
             if (!lives(text_of(end), state_for(end.bytes))) out.ends.push_back(end.id);
         return out;
     }
-    for (const Slice::End& e : *base->ends) {
-        if (e.depth <= safe) continue;
+    auto try_end = [&](const Slice::End& e) {
         const std::string_view text = *tokens_[trie_.tokens[trie_.nodes[e.node].first_token]];
         if (!lives(text.substr(0, e.depth), state_for(e.depth))) out.ends.push_back(e.node);
-    }
+    };
+    for (const Slice::End& e : *base->ends)
+        if (e.depth > safe) try_end(e);
+    if (!made) return out;
+    // What goes round no more often than the counter still may goes on in both languages alike.
+    for (auto it = made->tokens.begin(); it != made->tokens.end() && it->first > counter->high; ++it)
+        if (const std::string& text = *tokens_[it->second]; !lives(text, state_for(text.size()))) out.tokens.push_back(it->second);
+    for (auto it = made->ends.begin(); it != made->ends.end() && it->first > counter->high; ++it) try_end((*base->ends)[it->second]);
+    sort_unique(out.ends);
     return out;
 }
 
@@ -131,11 +143,38 @@ std::uint32_t Vocabulary::farthest(LexId lex) {
         if (std::uint32_t known = farthest_.find(lex); known != FlatMap::none) return known == unbounded - 1 ? unbounded : known;
     }
     std::uint32_t far = 0;
-    auto built = build_slice(0, lex, no_measure, &far);
+    auto built = build_slice(0, lex, no_measure, {.far = &far});
     keep(lex, std::move(built));
     std::lock_guard lock(mutex_);
     farthest_.insert(lex, std::min(far, unbounded - 1));
     return far;
+}
+
+// By the state as it is with the counter far from its bound; `base` is without one. In a chain of derivatives every bound of the counter falls alike, so
+// with fewer rounds to go the state after a text is the same but for the bound, as long as that does not fall below nothing.
+std::shared_ptr<const Rounds> Vocabulary::rounds(LexId base, LangId body) {
+    const std::pair key{base, body};
+    {
+        std::lock_guard lock(mutex_);
+        if (auto known = rounds_.find(key); known != rounds_.end()) return known->second;
+    }
+    Lexemes& lexemes = Lexemes::instance();
+    Languages& languages = Languages::instance();
+    auto found = std::make_shared<Rounds>();
+    found->body = body;
+    found->from = longest_ + 2;
+    LexId counting;
+    {
+        std::lock_guard lock(languages.mutex);
+        counting = lexemes.in_language(base, languages.set_counter(lexemes.remaining_language(base), body, found->from));
+    }
+    std::uint32_t far = 0;
+    auto built = build_slice(0, counting, no_measure, {&far, found.get()});
+    keep(base, std::move(built));
+    std::lock_guard lock(mutex_);
+    farthest_.insert(base, std::min(far, unbounded - 1));
+    if (rounds_.size() == rounds_limit) rounds_.clear();
+    return rounds_.emplace(key, std::move(found)).first->second;
 }
 
 // The slice of a state by what it lacks of another's.

@@ -135,13 +135,14 @@ struct WalkedState {
     bool closed, accepts, in_body;
     const std::uint8_t* classes;  // of bytes, and where the steps of class 0 are
     std::uint32_t next;
+    std::uint32_t rounds;         // of the counter, where they are counted
     std::uint32_t onward;         // the state to which most bytes lead, once it was asked for
     std::uint64_t alike;          // kinds of bytes that all lead there
 };
 class WalkedStates {
   public:
     static constexpr std::uint32_t dead = 0xffffffffu, unknown = 0xfffffffeu;
-    explicit WalkedStates(bool measured) : measured_(measured) { states_.reserve(64), steps_.reserve(1024); }
+    explicit WalkedStates(bool measured, const Rounds* rounds) : measured_(measured), rounds_(rounds) { states_.reserve(64), steps_.reserve(1024); }
     std::uint32_t number(LexId lex) {
         for (std::size_t i = states_.size(); i-- > 0 && i + near > states_.size();)
             if (states_[i].lex == lex) return static_cast<std::uint32_t>(i);
@@ -153,8 +154,9 @@ class WalkedStates {
         const LexState& state = lexemes_[lex];
         const std::uint32_t still = measured_ ? lexemes_.min_characters(lex) : 0;
         farthest = std::max(farthest, still);
+        const std::uint32_t rounds = rounds_ ? lexemes_.rounds(lex, rounds_->body, rounds_->from).value_or(Rounds::unknown) : 0;
         states_.push_back({lex, &row, lexemes_.looping_kinds(lex), still, state.key.mode == LexMode::end, state.accepting, state.key.mode == LexMode::body,
-                           row.map->cls.data(), static_cast<std::uint32_t>(steps_.size()), unknown, 0});
+                           row.map->cls.data(), static_cast<std::uint32_t>(steps_.size()), rounds, unknown, 0});
         for (LexId to : row.targets) steps_.push_back(to == dead_lex ? dead : unknown);
         return static_cast<std::uint32_t>(states_.size() - 1);
     }
@@ -201,6 +203,7 @@ class WalkedStates {
     }
     Lexemes& lexemes_ = Lexemes::instance();
     bool measured_;
+    const Rounds* rounds_;
     std::vector<WalkedState> states_;
     std::vector<std::uint32_t> steps_;
     FlatMap index_;
@@ -208,10 +211,11 @@ class WalkedStates {
 };
 }  // namespace
 
-std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, std::uint32_t from, std::uint32_t* far) {
+std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, std::uint32_t from, Wanted wanted) {
     const bool measure = from != no_measure;
+    Rounds* const rounds = wanted.rounds;
     auto slice = std::make_unique<Slice>();
-    WalkedStates states(measure || far);
+    WalkedStates states(measure || wanted.far, rounds);
     std::vector<std::uint32_t> exits;
     Slice::Ends ends;
     Gaps gaps;  // most of what is walked stays in: what does not is fewer to write down
@@ -240,6 +244,11 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         if (from > 0 && characters + most_below_[n] + 1 + still < from) return;
         for (std::uint32_t i = first, last = trie_.nodes[trie_.nodes[n].end].first_token; i < last; ++i) measure_token(characters + (characters_[trie_.tokens[i]] - sequences) + still, trie_.tokens[i]);
     };
+    // Tokens from `first` on at or below a node, all of which stay in a state that is met after so many rounds.
+    auto count_rounds = [&](std::uint32_t n, std::uint32_t first, std::uint32_t made) {
+        if (made < 2) return;
+        for (std::uint32_t i = first, last = trie_.nodes[trie_.nodes[n].end].first_token; i < last; ++i) rounds->add(rounds->tokens, made, trie_.tokens[i]);
+    };
     auto leave = [&](const Branch& b) { (b.kinds & ~digit_kinds ? exits : slice->digit_exits).push_back(node_of(b)); };
     std::vector<Level> path;
     path.reserve(longest_ + 2);
@@ -251,6 +260,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         const Branch& b = *here.at++;
         if (!((b.kinds | byte_kind[b.byte]) & ~here.loops)) {
             if (measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token, here.characters, here.sequences, states[here.state].still);
+            if (rounds) count_rounds(node_of(b), trie_.nodes[node_of(b)].first_token, states[here.state].rounds);
             continue;
         }
         const std::uint32_t to = states.step(here.state, here.next + here.classes[b.byte], b.byte);
@@ -262,6 +272,10 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         const WalkedState& s = states[to];
         const std::uint32_t characters = here.characters + (measure && !s.closed && states[here.state].in_body);
         const std::uint32_t sequences = here.sequences + ((b.byte & 0xc0) != 0x80);
+        if (rounds && s.closed)
+            rounds->add(rounds->ends, states[here.state].rounds, static_cast<std::uint32_t>(ends.size()));
+        else if (rounds)
+            for (std::uint32_t i = 0, id = trie_.nodes[node_of(b)].first_token; i < trie_.nodes[node_of(b)].token_count; ++i) rounds->add(rounds->tokens, s.rounds, trie_.tokens[id + i]);
         if (s.closed) ends.push_back({node_of(b), static_cast<std::uint32_t>(path.size()) + 1, characters});
         if (measure && !s.closed) {
             const TrieNode& t = trie_.nodes[node_of(b)];
@@ -271,7 +285,8 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         // Every byte below leads back here, or on among characters of one class: the subtree is taken whole, and no token of it need leave the lexeme.
         const bool loops = s.loops && !(b.kinds & ~s.loops), accepts = s.accepts, last = s.row->live_bytes == 0;  // `stays` may move the states
         if (loops && measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, characters, sequences, s.still);
-        if (loops || (!measure && b.child_count > 1 && states.stays(to, b.kinds, most_below_[node_of(b)]))) continue;
+        if (loops && rounds) count_rounds(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, s.rounds);
+        if (loops || (!measure && !rounds && b.child_count > 1 && states.stays(to, b.kinds, most_below_[node_of(b)]))) continue;
         if (accepts) leave(b);
         if (last) {
             const TrieNode& t = trie_.nodes[node_of(b)];
@@ -290,7 +305,10 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         slice->most = most->characters;
         slice->ends = std::make_shared<const Slice::Ends>(std::move(ends));
     }
-    if (far) *far = states.farthest;
+    if (wanted.far) *wanted.far = states.farthest;
+    if (rounds)
+        for (Rounds::List* list : {&rounds->tokens, &rounds->ends})
+            std::stable_sort(list->begin(), list->end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     if (measure) {  // counting sort: lengths are small, tokens many
         std::uint32_t most = 0;
         for (const auto& [length, id] : slice->by_length) most = std::max(most, length);

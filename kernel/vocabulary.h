@@ -58,6 +58,30 @@ struct Slice {
     }
 };
 
+// Of a state whose language has a counter (Languages::counter): how often a token makes it go round, at most.
+struct Rounds {
+    static constexpr std::uint32_t unknown = 0xffffffffu;
+    static constexpr std::size_t limit = 4096;
+    using List = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // rounds and what makes them, where they are more than one; the most first
+    LangId body;
+    std::uint32_t from;  // of the state where they were counted: farther off than any token goes
+    List tokens, ends;   // ids; indices into the slice's ends
+    bool too_many = false;
+    void add(List& list, std::uint32_t rounds, std::uint32_t what) {
+        if (rounds < 2) return;
+        if (list.size() < limit)
+            list.emplace_back(rounds, what);
+        else
+            too_many = true;
+    }
+};
+
+// What the walk of a slice may be asked for besides.
+struct Wanted {
+    std::uint32_t* far = nullptr;  // characters at most that a string still needs after any token
+    Rounds* rounds = nullptr;
+};
+
 class Vocabulary {
   public:
     static constexpr std::size_t dense_limit = 2048;      // tokens in a slice kept as a list
@@ -139,8 +163,8 @@ class Vocabulary {
     std::shared_ptr<const Slice> measured_slice(LexId free, std::uint32_t from);
     static constexpr std::uint32_t no_measure = 0xffffffffu;
     static constexpr std::uint32_t near_length = 12;  // strings bounded closer have all lengths measured
-    // `from`: of a JSON string's state at the root, measure tokens of so many characters. `far`: if given, is set to what `farthest` says.
-    std::unique_ptr<Slice> build_slice(std::uint32_t node, LexId lex, std::uint32_t from, std::uint32_t* far = nullptr);
+    // `from`: of a JSON string's state at the root, measure tokens of so many characters.
+    std::unique_ptr<Slice> build_slice(std::uint32_t node, LexId lex, std::uint32_t from, Wanted wanted = {});
     std::unique_ptr<Slice> bounded_slice(const Slice& free, std::uint32_t low, std::uint32_t high);
     // What a state's slice lacks of another's.
     struct Difference {
@@ -149,7 +173,8 @@ class Vocabulary {
         bool operator==(const Difference&) const = default;
     };
     static constexpr std::size_t difference_budget = 8u << 20;  // bytes
-    std::optional<Difference> compare(LexId lex);
+    std::optional<Difference> compare(LexId lex, bool counting = true);
+    std::shared_ptr<const Rounds> rounds(LexId base, LangId body);
     std::optional<Difference> known_difference(LexId lex);
     LexId find_shared_state(LexId lex);
     std::uint32_t farthest(LexId lex);
@@ -216,6 +241,8 @@ class Vocabulary {
     IndexTable remainder_table_;
     std::size_t remainder_bytes_ = 0;
     FlatMap shared_, farthest_;  // by lexeme state
+    static constexpr std::size_t rounds_limit = 64;  // states whose rounds are kept; all are let go when it is met
+    std::map<std::pair<LexId, LangId>, std::shared_ptr<const Rounds>> rounds_;
     std::vector<std::pair<LexId, Difference>> differences_;
     IndexTable difference_table_;
     FlatMap difference_of_;

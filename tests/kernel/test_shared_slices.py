@@ -22,6 +22,10 @@ _DIGITS = Language.char_class([(48, 57)])
 _DATE = Language.concat([_DIGITS.repeat(4, 4), Language.literal("-"), _DIGITS.repeat(2, 2)])
 _INSIDE = Language.concat([_ANY, _DATE, _ANY])
 
+_PAIR = Language.concat([_WORD.repeat(1), _SPACE.repeat(1)])  # as in _WORDS
+_FEW = _PAIR.repeat(0, 5)  # so near that tokens go round to the end of it
+_SEPARATOR = Language.char_class([(32, 32), (45, 46)])
+
 PATTERNS = {
     "word": _WORD.repeat(1, 40),
     "few of a": _A.repeat(1, 30),
@@ -37,9 +41,23 @@ PATTERNS = {
     "no words, bounded": Language.intersection([Language.complement(_WORDS), _ANY_CHARACTER.repeat(0, 45)]),
     "long": Language.intersection([_INSIDE, _ANY_CHARACTER.repeat(28, 34)]),
     "exactly": Language.concat([_WORD.repeat(25, 25), _SPACE, _WORD.repeat(0, 27)]),
+    "few words": Language.concat([_FEW, _WORD.repeat(1)]),
+    "few words or none": Language.union([Language.literal(""), Language.concat([_FEW, _WORD.repeat(1)])]),
+    "few words and anything behind": Language.concat([_FEW, _A, _ANY]),
+    "few words, then as many": Language.concat([_FEW, _AT, _FEW, _B]),
+    "few words, then many": Language.concat([_FEW, _DOT, _PAIR.repeat(0), _B]),
+    "few words, again and again": Language.concat([Language.concat([_FEW, _DOT]).repeat(1), _A]),
+    "few words of different kinds": Language.union([Language.concat([_FEW, _A]), Language.concat([_PAIR.repeat(0, 3), _B])]),
+    "one to few words": Language.concat([_PAIR.repeat(1, 6), _WORD]),
+    "few words, not too short": Language.intersection([Language.concat([_FEW, _WORD.repeat(1)]), _ANY_CHARACTER.repeat(9)]),
+    "few words, bounded far off": Language.intersection([Language.concat([_FEW, _WORD.repeat(1)]), _ANY_CHARACTER.repeat(0, 300)]),
+    "few words but one": Language.intersection([Language.concat([_FEW, _WORD.repeat(1)]), Language.complement(Language.literal("ab ab"))]),
+    "few ambiguous words": Language.concat([Language.concat([_WORD.repeat(1, 2), _SPACE.repeat(0, 1)]).repeat(0, 6), _DOT]),
+    "few labels": Language.concat([_LABEL, Language.concat([_SEPARATOR, _LABEL]).repeat(0, 4)]),
+    "few optional words": Language.concat([Language.union([Language.literal(""), _PAIR]).repeat(0, 4), _A]),
     "rounds of rounds": Language.concat([Language.concat([_A.repeat(1, 25), _B]).repeat(0, 28), _SPACE]),
 }
-_PIECES = [b"a", b"b", b"ab", b" ", b"-", b"@", b".", b"2024-1", b"20", b'"', b'",', b"\\n", b"\xc3\xa9", b"a" * 9, b"ab " * 6, b"b." * 7]
+_PIECES = [b"a", b"b", b"ab", b" ", b"-", b"@", b".", b"2024-1", b"20", b'"', b'",', b"\\n", b"\xc3\xa9", b"a" * 9, b"ab " * 6, b"b." * 7, b"a b", b"b a ", b"\xc3", b"\\u00"]
 
 
 def _program(pattern: Language, kind: str) -> ProgramData:
@@ -61,7 +79,7 @@ def _program(pattern: Language, kind: str) -> ProgramData:
 def test_masks_near_and_far_from_bounds(name: str, kind: str, rounds: Callable[[int], int]) -> None:
     draw = random.Random(f"{name} {kind}")
     for _ in range(rounds(2)):
-        long_tokens = [b"a" * n for n in (24, 25, 26, 30, 39, 40, 41)] + [b"ab " * n for n in (8, 12, 15)] + [b'"' + b"ab" * 12 + b'":"']
+        long_tokens = [b"a b c d e f", b"b a b ", b"a.b-a.b a", b'b a b"', b'a b a b a","', b"a" * 140] + [b"a" * n for n in (24, 25, 26, 30, 39, 40, 41)] + [b"ab " * n for n in (8, 12, 15)] + [b'"' + b"ab" * 12 + b'":"']
         vocabulary = byte_vocabulary([*random_tokens(draw, _PIECES, 60, 4), *random_tokens(draw, _PIECES, 30, 12), *long_tokens])
         constraint = Constraint(_program(PATTERNS[name], kind).kernel(), vocabulary)
         for _ in range(3):

@@ -170,3 +170,19 @@ def test_one_number_spelled_in_many_ways_is_one_value() -> None:
     matcher = Matcher(Constraint(builder.finish(root).kernel(), byte_vocabulary()))
     assert matcher.accept_bytes(b"[1")
     assert not matcher.accept_bytes(b",")
+
+
+@pytest.mark.parametrize("words", [["a"], ["a", "ax"]])
+@pytest.mark.parametrize("kind", [JSON_STRING, TEXT])
+def test_a_token_begins_the_array_and_both_of_its_items(words: list[str], kind: int) -> None:
+    """Nothing was read before the token, so what its second item repeats is known from the token alone."""
+    builder = ProgramBuilder(whitespace="compact")
+    item, items = builder.new_rule(), builder.new_rule()
+    spelled = words if kind == JSON_STRING else [f'"{word}"' for word in words]
+    builder.set_rule(item, builder.lex(Language.literals(spelled), kind))
+    builder.set_rule(items, builder.node(ARRAY, builder.array([], item, 0, -1, True), builder.ret))
+    tokens = [b'["a",', b'["a"', b'["a","a"', b'["a","ax"', b'["ax","a",', b'"a","a"', b'["a","']
+    vocabulary = byte_vocabulary(tokens)
+    matcher = Matcher(Constraint(builder.finish(items).kernel(), vocabulary))
+    assert mask_of(matcher, vocabulary.size) == allowed_one_by_one(matcher, vocabulary.size)
+    assert matcher.allows(257) == (len(words) > 1)
