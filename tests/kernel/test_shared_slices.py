@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 
@@ -44,6 +45,7 @@ PATTERNS = {
     "few words": Language.concat([_FEW, _WORD.repeat(1)]),
     "few words or none": Language.union([Language.literal(""), Language.concat([_FEW, _WORD.repeat(1)])]),
     "few words and anything behind": Language.concat([_FEW, _A, _ANY]),
+    "few words and a dot": Language.concat([_FEW, _DOT]),
     "few words, then as many": Language.concat([_FEW, _AT, _FEW, _B]),
     "few words, then many": Language.concat([_FEW, _DOT, _PAIR.repeat(0), _B]),
     "few words, again and again": Language.concat([Language.concat([_FEW, _DOT]).repeat(1), _A]),
@@ -84,6 +86,20 @@ def test_masks_near_and_far_from_bounds(name: str, kind: str, rounds: Callable[[
         constraint = Constraint(_program(PATTERNS[name], kind).kernel(), vocabulary)
         for _ in range(3):
             check_masks_on_a_walk(constraint, vocabulary, draw, length=24, merged=draw.choice([0.2, 0.5, 0.9]))
+
+
+@pytest.mark.parametrize("name", [name for name in PATTERNS if name.startswith(("few", "one to", "words"))])
+def test_every_short_token_near_the_end_of_a_count(name: str, rounds: Callable[[int], int]) -> None:
+    """What a token makes of a count is looked up, and only tokens that go round too often are tried: so all there are."""
+    draw = random.Random(name)
+    letters = [b"a", b"b", b" ", b".", b"@", b'"', b"\\u0020", b"\xc3"]
+    tokens = [b"".join(text) for size in range(2, 9) for text in itertools.product(*[[b"a", b" "]] * size)]
+    tokens += [text + end for text in tokens[:200] for end in (b'"', b"\xc3", b"\\", b"\\u00", b"\\u006", b".")]
+    tokens += [b"".join(text) for size in (2, 3) for text in itertools.product(letters, repeat=size)]
+    vocabulary = byte_vocabulary(tokens)
+    constraint = Constraint(_program(PATTERNS[name], "string").kernel(), vocabulary)
+    for _ in range(rounds(3)):
+        check_masks_on_a_walk(constraint, vocabulary, draw, length=30, merged=draw.choice([0.0, 0.3]))
 
 
 @pytest.mark.parametrize("bound", [None, 1, 2, 4])
