@@ -121,7 +121,7 @@ void Masks::below(const Trie& trie, std::uint32_t node, std::size_t mark, std::u
     if (stop - mark > walk_width) {
         std::vector<Thread> many(threads_.begin() + static_cast<std::ptrdiff_t>(mark), threads_.end());
         walk_states(trie, node, engine_.intern_threads(many, false), keys);
-    } else if (n.end - node > slice_nodes && &trie == &vocabulary_.trie()) {
+    } else if (n.end - node > Vocabulary::slice_nodes && &trie == &vocabulary_.trie()) {
         add_threads(node, mark, stop, keys);
     } else {
         walk(trie, node, mark, stop, keys);
@@ -197,7 +197,7 @@ void Masks::walk_plain(const Trie& trie, std::uint32_t node, Thread t, std::uint
         const TrieNode& n = trie.nodes[c];
         const LexId to = row.step(n.byte);
         if (to == dead_lex) return;
-        if (lexemes_.accepting(to) || (own && n.end - c > slice_nodes)) {
+        if (lexemes_.accepting(to) || (own && n.end - c > Vocabulary::slice_nodes)) {
             const LexRow* rows[] = {&row};
             threads_.push_back(t);
             child(trie, c, threads_.size() - 1, rows, keys);

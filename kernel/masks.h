@@ -15,7 +15,6 @@ namespace scansion {
 class Masks {
   public:
     static constexpr std::size_t memo_budget = 48u << 20;  // bytes per constraint; all are dropped when it is met
-    static constexpr std::size_t slice_nodes = 48;         // smaller subtrees are walked, not looked up
     static constexpr std::size_t list_limit = 640;         // ids set one by one; more are cheaper as a whole bitset
     static constexpr std::size_t walk_width = 64;          // threads of a walk before it goes on over interned states
 

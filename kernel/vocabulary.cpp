@@ -80,12 +80,29 @@ void Vocabulary::find_long_tokens() {
     }
 }
 
+// States with few ways on are walked, down to those with many.
+void Vocabulary::rehearse_below(std::uint32_t node, LexId lex) {
+    Lexemes& lexemes = Lexemes::instance();
+    const auto [bytes, nodes] = trie_.children(node);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const std::uint32_t child = nodes[i];
+        const LexId to = lexemes.row(lex).step(bytes[i]);
+        if (to == dead_lex || trie_.nodes[child].end - child <= slice_nodes) continue;
+        if (lexemes.dense(to))
+            slice(child, lexemes.fold_lengths(to, longest_));
+        else
+            rehearse_below(child, to);
+    }
+}
+
 void Vocabulary::rehearse_string(LangId language, std::string_view text) {
     Lexemes& lexemes = Lexemes::instance();
     try {
         LexId lex = lexemes.step(lexemes.start(language, Encoding::json_string), '"');
         for (std::size_t i = 0; lexemes.goes_on(lex); ++i) {
-            slice(0, shared_state(lex));
+            const LexId shared = shared_state(lex);
+            slice(0, shared);
+            if (!lexemes.dense(shared)) rehearse_below(0, shared);
             if (i == text.size()) break;
             lex = lexemes.step(lex, static_cast<std::uint8_t>(text[i]));
         }

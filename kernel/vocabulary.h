@@ -110,6 +110,7 @@ class Vocabulary {
     std::uint32_t depth(std::uint32_t node) const;
     Seen seen(std::string_view text) const;
 
+    static constexpr std::size_t slice_nodes = 48;  // smaller subtrees are walked, not looked up
     std::shared_ptr<const Slice> slice(std::uint32_t node, LexId lex);
     const KeyTails& key_tails() const { return key_tails_; }
     // Whether some token goes on from the node with `rest` and a closing quote, read from a string's state of that mode: before its opening quote
@@ -177,6 +178,7 @@ class Vocabulary {
     std::shared_ptr<const Rounds> rounds(LexId base, LangId body);
     std::optional<Difference> known_difference(LexId lex);
     LexId find_shared_state(LexId lex);
+    void rehearse_below(std::uint32_t node, LexId lex);
     std::uint32_t farthest(LexId lex);
     void find_long_tokens();
     std::unique_ptr<Slice> lacking(const Slice& base, Difference difference);
