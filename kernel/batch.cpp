@@ -9,7 +9,7 @@ namespace scansion {
 
 // What one batch holds: every matcher of it claimed, all their tables locked, in one order everywhere, so that batches cannot wait for each other.
 struct Matcher::Batch {
-    static constexpr std::size_t few = 6;  // new masks that are not worth waking a helper
+    static constexpr std::size_t few = 12;  // new masks that are not worth waking a helper
 
     explicit Batch(const std::vector<Matcher*>& matchers) {
         claimed.reserve(matchers.size());

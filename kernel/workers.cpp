@@ -1,10 +1,17 @@
 #include "workers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -43,54 +50,91 @@ class Workers {
             for (std::size_t i = 0; i < count; ++i) job(i);
             return;
         }
+        const auto jobs = std::make_shared<Jobs>(job, count);
+        const std::size_t helpers = std::min(count, processors()) - 1;
+        while (helpers_.size() < helpers) {
+            std::thread helper([this] { help(); });
+            helpers_.push_back(helper.native_handle());
+            helper.detach();
+        }
+        stay_off_this_processor();
+        {
+            std::lock_guard lock(mutex_);
+            jobs_ = jobs;
+        }
+        wake_.notify_all();
+        work(*jobs);
+        // What is still at work is one job each: to sleep and be woken would take longer than most of them.
+        for (int spin = 0; spin < spins && jobs->done.load(std::memory_order_acquire) < count; ++spin) pause();
         std::unique_lock lock(mutex_);
-        for (std::size_t helpers = std::min(count, processors()) - 1; threads_ < helpers; ++threads_) std::thread([this] { help(); }).detach();
-        job_ = &job;
-        count_ = count;
-        next_ = done_ = 0;
-        failure_ = nullptr;
-        lock.unlock();
-        wake_.notify_all();  // whoever wakes needs the mutex
-        lock.lock();
-        while (work(lock)) {}
-        ended_.wait(lock, [&] { return done_ == count_; });
-        job_ = nullptr;
-        if (failure_) std::rethrow_exception(failure_);
+        ended_.wait(lock, [&] { return jobs->done.load(std::memory_order_acquire) == count; });
+        jobs_ = nullptr;
+        if (jobs->failure) std::rethrow_exception(jobs->failure);
     }
 
   private:
-    // One job, with the lock released; false where none is left.
-    bool work(std::unique_lock<std::mutex>& lock) {
-        if (!job_ || next_ == count_) return false;
-        const std::size_t mine = next_++;
-        const auto& job = *job_;
-        std::exception_ptr failure;
-        lock.unlock();
-        try {
-            job(mine);
-        } catch (...) {
-            failure = std::current_exception();
+    struct Jobs {
+        Jobs(const std::function<void(std::size_t)>& job, std::size_t count) : job(job), count(count) {}
+        const std::function<void(std::size_t)>& job;  // not looked at once all are done
+        const std::size_t count;
+        std::atomic<std::size_t> next{0}, done{0};
+        std::exception_ptr failure;  // under mutex_
+    };
+    static constexpr int spins = 2000;  // 20 to 80 microseconds
+
+    static void pause() {
+#if defined(__x86_64__) || defined(_M_X64)
+        _mm_pause();
+#endif
+    }
+    void work(Jobs& jobs) {
+        for (std::size_t i; (i = jobs.next.fetch_add(1, std::memory_order_relaxed)) < jobs.count;) {
+            try {
+                jobs.job(i);
+            } catch (...) {
+                std::lock_guard lock(mutex_);
+                if (!jobs.failure) jobs.failure = std::current_exception();
+            }
+            if (jobs.done.fetch_add(1, std::memory_order_acq_rel) + 1 < jobs.count) continue;
+            { std::lock_guard lock(mutex_); }  // whoever waits has looked at `done` before, or sleeps already
+            ended_.notify_one();
         }
-        lock.lock();
-        if (failure && !failure_) failure_ = failure;
-        if (++done_ == count_) ended_.notify_one();
-        return true;
     }
     void help() {
-        std::unique_lock lock(mutex_);
+        std::shared_ptr<Jobs> last;
         for (;;) {
-            while (work(lock)) {}
-            wake_.wait(lock);
+            {
+                std::unique_lock lock(mutex_);
+                wake_.wait(lock, [&] { return jobs_ && jobs_ != last; });
+                last = jobs_;
+            }
+            work(*last);
         }
+    }
+    // Woken where the caller runs, a helper may take its place there and do all the work while other processors are idle: seen in every second batch.
+    void stay_off_this_processor() {
+#if defined(__linux__)
+        const int here = sched_getcpu();
+        cpu_set_t set;
+        if (here < 0 || sched_getaffinity(0, sizeof(set), &set) != 0 || !CPU_ISSET(here, &set)) return;
+        CPU_CLR(here, &set);
+        if (placed_ == helpers_.size() && CPU_EQUAL(&set, &places_)) return;
+        for (const std::thread::native_handle_type helper : helpers_) pthread_setaffinity_np(helper, sizeof(set), &set);
+        places_ = set;
+        placed_ = helpers_.size();
+#endif
     }
 
     inline static std::mutex making_;
     inline static Workers* shared_ = nullptr;
     std::mutex batch_, mutex_;
     std::condition_variable wake_, ended_;
-    std::size_t threads_ = 0, count_ = 0, next_ = 0, done_ = 0;
-    const std::function<void(std::size_t)>* job_ = nullptr;
-    std::exception_ptr failure_;
+    std::shared_ptr<Jobs> jobs_;  // under mutex_
+    std::vector<std::thread::native_handle_type> helpers_;
+    std::size_t placed_ = 0;  // helpers that have been told where they may run
+#if defined(__linux__)
+    cpu_set_t places_{};
+#endif
 };
 }  // namespace
 

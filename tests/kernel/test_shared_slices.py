@@ -59,7 +59,28 @@ PATTERNS = {
     "few optional words": Language.concat([Language.union([Language.literal(""), _PAIR]).repeat(0, 4), _A]),
     "rounds of rounds": Language.concat([Language.concat([_A.repeat(1, 25), _B]).repeat(0, 28), _SPACE]),
 }
-_PIECES = [b"a", b"b", b"ab", b" ", b"-", b"@", b".", b"2024-1", b"20", b'"', b'",', b"\\n", b"\xc3\xa9", b"a" * 9, b"ab " * 6, b"b." * 7, b"a b", b"b a ", b"\xc3", b"\\u00"]
+_PIECES = [
+    b"a",
+    b"b",
+    b"ab",
+    b" ",
+    b"-",
+    b"@",
+    b".",
+    b"2024-1",
+    b"20",
+    b'"',
+    b'",',
+    b"\\n",
+    b"\xc3\xa9",
+    b"a" * 9,
+    b"ab " * 6,
+    b"b." * 7,
+    b"a b",
+    b"b a ",
+    b"\xc3",
+    b"\\u00",
+]
 
 
 def _program(pattern: Language, kind: str) -> ProgramData:
@@ -81,7 +102,12 @@ def _program(pattern: Language, kind: str) -> ProgramData:
 def test_masks_near_and_far_from_bounds(name: str, kind: str, rounds: Callable[[int], int]) -> None:
     draw = random.Random(f"{name} {kind}")
     for _ in range(rounds(2)):
-        long_tokens = [b"a b c d e f", b"b a b ", b"a.b-a.b a", b'b a b"', b'a b a b a","', b"a" * 140] + [b"a" * n for n in (24, 25, 26, 30, 39, 40, 41)] + [b"ab " * n for n in (8, 12, 15)] + [b'"' + b"ab" * 12 + b'":"']
+        long_tokens = (
+            [b"a b c d e f", b"b a b ", b"a.b-a.b a", b'b a b"', b'a b a b a","', b"a" * 140]
+            + [b"a" * n for n in (24, 25, 26, 30, 39, 40, 41)]
+            + [b"ab " * n for n in (8, 12, 15)]
+            + [b'"' + b"ab" * 12 + b'":"']
+        )
         vocabulary = byte_vocabulary([*random_tokens(draw, _PIECES, 60, 4), *random_tokens(draw, _PIECES, 30, 12), *long_tokens])
         constraint = Constraint(_program(PATTERNS[name], kind).kernel(), vocabulary)
         for _ in range(3):
