@@ -3,10 +3,11 @@
     python benchmarks/batches.py [--data DIR] [--vocabulary smollm2|llama3|qwen|deepseek|tekken] [--rounds N] [--size N]
                                  [--processors N] [--per-case N]
 
-A batch has ``--size`` matchers, each at a place drawn at random in a valid text: by default one of each case (with few cases,
-several), with ``--per-case`` so many of each. Every measurement is in a process of its own that has filled one batch of
-other cases before, so that the vocabulary and the helping threads are there. One and several processors take turns. Without
-``--data`` the cases are those written in ``mask_benchmark/cases.py``; with it, MaskBench files. The machine should be quiet.
+A batch has ``--size`` matchers, each at a place drawn at random in a valid text where no mask was made when the grammar was
+compiled: by default one of each case (with few cases, several), with ``--per-case`` so many of each. Every measurement is in a
+process of its own that has filled one batch of other cases before, so that the vocabulary and the helping threads are there.
+One and several processors take turns. Without ``--data`` the cases are those written in ``mask_benchmark/cases.py``; with it,
+MaskBench files. The machine should be quiet.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 from mask_benchmark.cases import Case, from_folder, own_cases
-from mask_benchmark.vocabularies import VOCABULARIES, load
+from mask_benchmark.vocabularies import VOCABULARIES, TokenTable, load
 
 import scansion
 
 _WARM_UP = 32  # matchers of the batch before
 _OPTIONS = {"json_schema": {"property_order": "declared", "whitespace": "flexible"}}  # as in masks.py
 _REPEATS = 50
+_TRIES = 20  # places looked at for one that is new
+_KNOWN = 4.0  # microseconds that a known mask takes at most
 
 
 def arguments() -> argparse.Namespace:
@@ -44,15 +47,25 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-class Drawing:
-    """Matchers at random places, of cases in a random order."""
+def microseconds(work: Callable[[], None]) -> float:
+    start = perf_counter()
+    work()
+    return (perf_counter() - start) * 1e6
 
-    def __init__(self, cases: list[Case], vocabulary: scansion.Vocabulary, encode: Callable[[str], Sequence[int]], seed: int) -> None:
+
+class Drawing:
+    """Matchers at random places, of cases in a random order.
+
+    Whether a place is new is asked of the same grammar over a second copy of the vocabulary, which shares nothing with the first.
+    """
+
+    def __init__(self, cases: list[Case], table: TokenTable, seed: int) -> None:
         self.draw = random.Random(seed)
         self.cases = self.draw.sample(cases, len(cases))
         self.at = 0
-        self.vocabulary = vocabulary
-        self.encode = encode
+        self.encode = table.encode
+        self.vocabulary, self.copy = (scansion.Vocabulary(table.tokens, eos_token_ids=[table.eos]) for _ in range(2))
+        self.row = scansion.allocate_bitmask(1, self.copy.size)
 
     def matchers(self, count: int, per_case: int) -> list[scansion.Matcher]:
         out: list[scansion.Matcher] = []
@@ -68,34 +81,32 @@ class Drawing:
 
     def _places(self, case: Case, texts: list[str], count: int) -> list[scansion.Matcher]:
         try:
-            constraint = getattr(scansion.Grammar, f"from_{case.kind}")(case.source, **_OPTIONS.get(case.kind, {})).compile(self.vocabulary)
+            grammar = getattr(scansion.Grammar, f"from_{case.kind}")(case.source, **_OPTIONS.get(case.kind, {}))
+            constraint, copy = grammar.compile(self.vocabulary), grammar.compile(self.copy)
         except scansion.ScansionError:
             return []
-        places = []
-        for _ in range(count):
-            matcher = constraint.matcher()
+        places: list[scansion.Matcher] = []
+        for _ in range(_TRIES * count):
             ids = self.encode(self.draw.choice(texts))
-            for token in ids[: self.draw.randrange(len(ids))]:
-                if not matcher.accept(token):
-                    return []
-            places.append(matcher)
+            before = ids[: self.draw.randrange(len(ids))]
+            probe, matcher = copy.matcher(), constraint.matcher()
+            if not all(probe.accept(token) and matcher.accept(token) for token in before):
+                return []
+            if microseconds(lambda probe=probe: probe.fill_bitmask(self.row, 0)) > _KNOWN:
+                places.append(matcher)
+            if len(places) == count:
+                break
         return places
 
 
 def measure(options: argparse.Namespace, cases: list[Case]) -> dict[str, float]:
     """Microseconds of one batch, new and known, and of a loop over the known masks."""
-    table = load(options.vocabulary)
-    vocabulary = scansion.Vocabulary(table.tokens, eos_token_ids=[table.eos])
-    drawing = Drawing(cases, vocabulary, table.encode, options.worker)
-    mask = scansion.allocate_bitmask(options.size, vocabulary.size)
+    drawing = Drawing(cases, load(options.vocabulary), options.worker)
+    size = drawing.vocabulary.size
+    mask = scansion.allocate_bitmask(options.size, size)
     mask[:] = -1  # in memory, as it is from the second step on
-    scansion.fill_bitmasks(drawing.matchers(_WARM_UP, 1), scansion.allocate_bitmask(_WARM_UP, vocabulary.size))
+    scansion.fill_bitmasks(drawing.matchers(_WARM_UP, 1), scansion.allocate_bitmask(_WARM_UP, size))
     matchers = drawing.matchers(options.size, options.per_case)
-
-    def timed(work: Callable[[], None]) -> float:
-        start = perf_counter()
-        work()
-        return (perf_counter() - start) * 1e6
 
     def batch() -> None:
         scansion.fill_bitmasks(matchers, mask)
@@ -104,11 +115,11 @@ def measure(options: argparse.Namespace, cases: list[Case]) -> dict[str, float]:
         for row, matcher in enumerate(matchers):
             matcher.fill_bitmask(mask, row)
 
-    new = timed(batch)
+    new = microseconds(batch)
     return {
         "new": new,
-        "known": median(timed(batch) for _ in range(_REPEATS)),
-        "loop": median(timed(loop) for _ in range(_REPEATS)),
+        "known": median(microseconds(batch) for _ in range(_REPEATS)),
+        "loop": median(microseconds(loop) for _ in range(_REPEATS)),
     }
 
 

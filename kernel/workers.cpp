@@ -100,7 +100,15 @@ class Workers {
             ended_.notify_one();
         }
     }
+    // glibc gives a thread a heap of its own that grows page by page, each by a system call and with faults that hold up other threads too. Half a
+    // megabyte of it is touched at once, and kept by what lies behind.
+    static void make_room() {
+        std::vector<std::unique_ptr<char[]>> blocks(8);
+        for (auto& block : blocks) block = std::make_unique<char[]>(std::size_t{1} << 16);
+        [[maybe_unused]] static thread_local const auto behind = std::make_unique<char[]>(std::size_t{1} << 11);
+    }
     void help() {
+        make_room();
         std::shared_ptr<Jobs> last;
         for (;;) {
             {
