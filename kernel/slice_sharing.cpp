@@ -151,7 +151,8 @@ std::uint32_t Vocabulary::farthest(LexId lex) {
 }
 
 // By the state as it is with the counter far from its bound; `base` is without one. In a chain of derivatives every bound of the counter falls alike, so
-// with fewer rounds to go the state after a text is the same but for the bound, as long as that does not fall below nothing.
+// with fewer rounds to go the state after a text is the same but for the bound, as long as that has not fallen below nothing anywhere on the way: where a
+// counter stands twice, the text may have left the first behind.
 std::shared_ptr<const Rounds> Vocabulary::rounds(LexId base, LangId body) {
     const std::pair key{base, body};
     {
@@ -172,7 +173,7 @@ std::shared_ptr<const Rounds> Vocabulary::rounds(LexId base, LangId body) {
     auto built = build_slice(0, counting, no_measure, {&far, found.get()});
     keep(base, std::move(built));
     std::lock_guard lock(mutex_);
-    farthest_.insert(base, std::min(far, unbounded - 1));
+    if (farthest_.find(base) == FlatMap::none) farthest_.insert(base, std::min(far, unbounded - 1));
     if (rounds_.size() == rounds_limit) rounds_.clear();
     return rounds_.emplace(key, std::move(found)).first->second;
 }

@@ -232,6 +232,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         std::uint64_t loops;       // kinds of bytes that lead back to the state
         std::uint32_t characters;  // begun so far; an escape is begun by its backslash
         std::uint32_t sequences;   // UTF-8 sequences begun so far: the same but for escapes
+        std::uint32_t rounds = 0;
     };
     auto level = [&](std::uint32_t children, std::uint32_t count, std::uint32_t state, std::uint32_t characters, std::uint32_t sequences) {
         const Branch* at = branches_.data() + children;
@@ -260,7 +261,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         const Branch& b = *here.at++;
         if (!((b.kinds | byte_kind[b.byte]) & ~here.loops)) {
             if (measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token, here.characters, here.sequences, states[here.state].still);
-            if (rounds) count_rounds(node_of(b), trie_.nodes[node_of(b)].first_token, states[here.state].rounds);
+            if (rounds) count_rounds(node_of(b), trie_.nodes[node_of(b)].first_token, here.rounds);
             continue;
         }
         const std::uint32_t to = states.step(here.state, here.next + here.classes[b.byte], b.byte);
@@ -271,11 +272,12 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         }
         const WalkedState& s = states[to];
         const std::uint32_t characters = here.characters + (measure && !s.closed && states[here.state].in_body);
+        const std::uint32_t made = std::max(here.rounds, s.rounds);
         const std::uint32_t sequences = here.sequences + ((b.byte & 0xc0) != 0x80);
         if (rounds && s.closed)
-            rounds->add(rounds->ends, states[here.state].rounds, static_cast<std::uint32_t>(ends.size()));
+            rounds->add(rounds->ends, here.rounds, static_cast<std::uint32_t>(ends.size()));
         else if (rounds)
-            for (std::uint32_t i = 0, id = trie_.nodes[node_of(b)].first_token; i < trie_.nodes[node_of(b)].token_count; ++i) rounds->add(rounds->tokens, s.rounds, trie_.tokens[id + i]);
+            for (std::uint32_t i = 0, id = trie_.nodes[node_of(b)].first_token; i < trie_.nodes[node_of(b)].token_count; ++i) rounds->add(rounds->tokens, made, trie_.tokens[id + i]);
         if (s.closed) ends.push_back({node_of(b), static_cast<std::uint32_t>(path.size()) + 1, characters});
         if (measure && !s.closed) {
             const TrieNode& t = trie_.nodes[node_of(b)];
@@ -285,7 +287,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         // Every byte below leads back here, or on among characters of one class: the subtree is taken whole, and no token of it need leave the lexeme.
         const bool loops = s.loops && !(b.kinds & ~s.loops), accepts = s.accepts, last = s.row->live_bytes == 0;  // `stays` may move the states
         if (loops && measure) measure_whole(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, characters, sequences, s.still);
-        if (loops && rounds) count_rounds(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, s.rounds);
+        if (loops && rounds) count_rounds(node_of(b), trie_.nodes[node_of(b)].first_token + trie_.nodes[node_of(b)].token_count, made);
         if (loops || (!measure && !rounds && b.child_count > 1 && states.stays(to, b.kinds, most_below_[node_of(b)]))) continue;
         if (accepts) leave(b);
         if (last) {
@@ -295,6 +297,7 @@ std::unique_ptr<Slice> Vocabulary::build_slice(std::uint32_t node, LexId lex, st
         }
         path.push_back(here);
         here = level(b.children, b.child_count, to, characters, sequences);
+        here.rounds = made;
     }
     const TrieNode& root = trie_.nodes[node];
     keep_stay(*slice, root.first_token + root.token_count, trie_.nodes[root.end].first_token, gaps, node ? dense_limit : Lexemes::instance().common(lex) ? 0 : base_limit);

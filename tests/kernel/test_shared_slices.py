@@ -25,6 +25,7 @@ _INSIDE = Language.concat([_ANY, _DATE, _ANY])
 
 _PAIR = Language.concat([_WORD.repeat(1), _SPACE.repeat(1)])  # as in _WORDS
 _FEW = _PAIR.repeat(0, 5)  # so near that tokens go round to the end of it
+_EITHER = Language.union([Language.literal("a "), _B])
 _SEPARATOR = Language.char_class([(32, 32), (45, 46)])
 
 PATTERNS = {
@@ -49,6 +50,10 @@ PATTERNS = {
     "few words, then as many": Language.concat([_FEW, _AT, _FEW, _B]),
     "few words, then many": Language.concat([_FEW, _DOT, _PAIR.repeat(0), _B]),
     "few words, again and again": Language.concat([Language.concat([_FEW, _DOT]).repeat(1), _A]),
+    "few words, then as many, and nothing between": Language.concat([_FEW, _DOT.repeat(0, 1), _FEW, _WORD]),
+    "few words twice in a branch": Language.union([Language.concat([_FEW, _DOT]), Language.concat([_FEW, _AT, _FEW, _B])]),
+    "few words twice around": Language.concat([_WORD.repeat(0), _FEW, _AT.repeat(0)]).repeat(0, 2),
+    "few of two": Language.concat([_EITHER.repeat(0, 3), _DOT.repeat(0, 1), _EITHER.repeat(0, 3)]),
     "few words of different kinds": Language.union([Language.concat([_FEW, _A]), Language.concat([_PAIR.repeat(0, 3), _B])]),
     "one to few words": Language.concat([_PAIR.repeat(1, 6), _WORD]),
     "few words, not too short": Language.intersection([Language.concat([_FEW, _WORD.repeat(1)]), _ANY_CHARACTER.repeat(9)]),
@@ -120,6 +125,8 @@ def test_every_short_token_near_the_end_of_a_count(name: str, rounds: Callable[[
     draw = random.Random(name)
     letters = [b"a", b"b", b" ", b".", b"@", b'"', b"\\u0020", b"\xc3"]
     tokens = [b"".join(text) for size in range(2, 9) for text in itertools.product(*[[b"a", b" "]] * size)]
+    either = [b"".join(text) for size in range(2, 7) for text in itertools.product(*[[b"a ", b"b"]] * size)]
+    tokens += [text + between + end for text in either for between in (b"", b".", b"@") for end in (b"", b"b", b"a b")]
     tokens += [text + end for text in tokens[:200] for end in (b'"', b"\xc3", b"\\", b"\\u00", b"\\u006", b".")]
     tokens += [b"".join(text) for size in (2, 3) for text in itertools.product(letters, repeat=size)]
     vocabulary = byte_vocabulary(tokens)
